@@ -1,0 +1,84 @@
+"""What every benchmark offers: families by split, episodes, and optimization tasks where it has them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from kernaut.digest import content_id
+from kernaut.episodes.episode import Episode, RolloutTask, require_per_family, require_split
+
+
+class Benchmark(ABC):
+    """A named source of episodes.
+
+    Subclasses set the class attributes and implement :meth:`families` and :meth:`_episode`; one with optimization tasks implements :meth:`_rollout` too.
+    Seeds and counts are checked here, so that no subclass can forget to.
+
+    Attributes:
+        name: the name on the command line.
+        version: raised whenever a number changes.
+        dimensions: input dimensions that programs declare for it, and are verified in.
+        metrics: ``predictive.mean_crps`` and, with optimization tasks, ``bo.regret_auc``.
+        has_rollouts: whether it has optimization tasks.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    dimensions: tuple[int, ...]
+    metrics: tuple[str, ...] = ("predictive.mean_crps",)
+    has_rollouts: ClassVar[bool] = False
+
+    @abstractmethod
+    def families(self, split: str) -> tuple[str, ...]:
+        """The split's families, in the order that their seeds follow.
+
+        Raises:
+            InputError: for an unknown split.
+        """
+
+    @abstractmethod
+    def _episode(self, split: str, family_index: int, episode_index: int, tuning: bool) -> Episode:
+        """One episode; arguments are already checked."""
+
+    def _rollout(self, split: str, family_index: int, episode_index: int) -> RolloutTask:
+        """One optimization task; arguments are already checked."""
+        raise AssertionError(f"{self.name} has no optimization tasks")
+
+    def episodes(self, split: str, per_family: int, *, tuning: bool = False) -> list[Episode]:
+        """Predictive episodes, family by family.
+
+        Args:
+            split: ``train``, ``validation`` or ``test``.
+            per_family: episodes of each family, 1 to 999.
+            tuning: the cheaper episodes that parameter tuning uses.
+
+        Raises:
+            InputError: for an unknown split or an episode count out of range.
+        """
+        count = require_per_family(per_family)
+        families = self.families(require_split(split))
+        return [self._episode(split, i, j, tuning) for i in range(len(families)) for j in range(count)]
+
+    def rollouts(self, split: str, per_family: int) -> list[RolloutTask]:
+        """Optimization tasks, family by family; empty where the benchmark has none.
+
+        Raises:
+            InputError: for an unknown split or an episode count out of range.
+        """
+        count = require_per_family(per_family)
+        families = self.families(require_split(split))
+        if not self.has_rollouts:
+            return []
+        return [self._rollout(split, i, j) for i in range(len(families)) for j in range(count)]
+
+    def options(self) -> dict[str, Any]:
+        """What the benchmark was made with, as it stands in reports."""
+        return {}
+
+    def digest(self) -> str:
+        """Identifier of what its episodes are drawn from; reports with different ones are not compared."""
+        families = {split: list(self.families(split)) for split in ("train", "validation", "test")}
+        return content_id(
+            {"benchmark": self.name, "version": self.version, "families": families, "options": self.options()}
+        )

@@ -1,0 +1,40 @@
+"""Benchmarks by name: Kernaut's own, and those of installed packages (entry point group ``kernaut.tasks``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernaut.episodes.bbo import BlackBoxOptimization
+from kernaut.episodes.benchmark import Benchmark
+from kernaut.errors import InputError
+from kernaut.plugins import extensions, load_extension
+
+GROUP = "kernaut.tasks"
+OWN: dict[str, type[Benchmark]] = {BlackBoxOptimization.name: BlackBoxOptimization}
+
+
+def benchmark_names() -> tuple[str, ...]:
+    """Every benchmark that can be asked for, Kernaut's own first."""
+    return (*OWN, *(name for name in extensions(GROUP) if name not in OWN))
+
+
+def benchmark_named(name: str, **options: Any) -> Benchmark:
+    """Make a benchmark.
+
+    Args:
+        name: its name on the command line.
+        options: what its constructor takes.
+
+    Raises:
+        InputError: for an unknown name, an option it does not take, or an extension that makes no :class:`Benchmark`.
+    """
+    if name not in benchmark_names():
+        raise InputError(f"Expected a benchmark of {', '.join(benchmark_names())}. Got {name!r}.")
+    make = OWN[name] if name in OWN else load_extension(GROUP, name)
+    try:
+        benchmark = make(**options)
+    except TypeError as error:
+        raise InputError(f"Expected options that benchmark {name} takes. Got {sorted(options)}: {error}.") from error
+    if not isinstance(benchmark, Benchmark):
+        raise InputError(f"Expected a Benchmark from extension {name!r}. Got {type(benchmark).__name__}.")
+    return benchmark
