@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import math
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+Array = NDArray[np.float64]
 
 
-def expected_improvement(mean: Tensor, sd: Tensor, best: Tensor) -> Tensor:
+def expected_improvement(mean: Array, sd: Array, best: Array) -> Array:
     """``E max(Y - best, 0)`` for ``Y ~ N(mean, sd^2)``, marginal.
 
     ``sd (z Phi(z) + phi(z))`` with ``z = (mean - best) / sd``; ``Phi`` keeps its relative accuracy in the far tail, so that poor candidates are still ranked.
+    ``argmax`` of the result takes the first of equal candidates.
 
     Args:
         mean: ``... x m`` predictive means.
@@ -25,10 +29,5 @@ def expected_improvement(mean: Tensor, sd: Tensor, best: Tensor) -> Tensor:
         ``... x m`` expected improvements, at least 0.
     """
     z = (mean - best[..., None]) / sd
-    density = torch.exp(-0.5 * z.square()) / math.sqrt(2.0 * math.pi)
-    return (sd * (z * torch.special.ndtr(z) + density)).clamp_min(0.0)
-
-
-def first_best(values: Tensor) -> Tensor:
-    """Index of the largest value along the last axis, the first of equal ones: ``... x m`` to ``...``."""
-    return torch.from_numpy(values.detach().numpy().argmax(-1))
+    density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+    return np.asarray(np.maximum(sd * (z * ndtr(z) + density), 0.0))

@@ -38,16 +38,27 @@ class EpisodeGroup:
 
     @property
     def fit_count(self) -> int:
-        """n."""
+        """Number of fitting points, n."""
         return int(self.fit_targets.shape[-1])
 
     @property
     def dimension(self) -> int:
-        """d."""
+        """Input dimension, d."""
         return int(self.points.shape[-1])
 
     def __len__(self) -> int:
         return len(self.episodes)
+
+    def take(self, places: Sequence[int]) -> EpisodeGroup:
+        """The episodes at some places of this group, stacked again."""
+        chosen = list(places)
+        return EpisodeGroup(
+            indices=tuple(self.indices[place] for place in chosen),
+            episodes=tuple(self.episodes[place] for place in chosen),
+            points=self.points[chosen],
+            fit_targets=self.fit_targets[chosen],
+            query_targets=self.query_targets[chosen],
+        )
 
     @staticmethod
     def stack(episodes: Sequence[Episode]) -> list[EpisodeGroup]:

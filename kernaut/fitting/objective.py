@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from kernaut.errors import FitError
-from kernaut.fitting.embedding import EmbeddedKernel, rows, select
-from kernaut.fitting.grid import NOT_DEFINITE, VARIANCE_FLOOR, fit_grid
+from kernaut.fitting.embedding import EmbeddedKernel, Embedding, rows, select
+from kernaut.fitting.grid import NOT_DEFINITE, VARIANCE_FLOOR, GridFit, fit_grid
 from kernaut.fitting.group import EpisodeGroup
 from kernaut.scoring.predictive import crps_gaussian_tensor
 
@@ -40,28 +40,44 @@ def query_crps(kernel: EmbeddedKernel, group: EpisodeGroup) -> Tensor:
     embedding = kernel.embed(group.points)
     count = group.fit_count
     fitting, queries = rows(embedding, 0, count), rows(embedding, count, group.points.shape[-2])
-    targets, query_targets = group.fit_targets, group.query_targets
     gram = kernel.cross(fitting, fitting)
-    fit = fit_grid(gram.detach(), targets)
-    usable = torch.nonzero(~fit.failed)[:, 0]
-    if len(usable) == 0:
+    fit = fit_grid(gram.detach().numpy(), group.fit_targets.numpy())
+    matrix = _noisy(gram, fit)
+    usable = torch.from_numpy(~fit.failed) & (torch.linalg.cholesky_ex(matrix.detach()).info == 0)
+    if bool(usable.all()):
+        return _scores(kernel, fitting, queries, matrix, fit, group)
+    if not bool(usable.any()):
         raise FitError(f"Expected an episode that can be fitted. Got {len(group)} that failed: {NOT_DEFINITE}.")
-    everything = len(usable) == len(group)
-    if not everything:
-        gram, fitting, queries = gram[usable], select(fitting, usable), select(queries, usable)
-        targets, query_targets = targets[usable], query_targets[usable]
-    amplitude, noise = fit.amplitude[usable, None], fit.noise[usable, None]
-    matrix = amplitude[..., None] * 0.5 * (gram + gram.mT) + torch.diag_embed(noise.expand(-1, count))
-    factor = torch.linalg.cholesky(matrix)
+    keep = torch.nonzero(usable)[:, 0]
+    rest = group.take(keep.tolist())
+    fitting, queries = select(fitting, keep), select(queries, keep)
+    gram = kernel.cross(fitting, fitting)
+    fit = fit_grid(gram.detach().numpy(), rest.fit_targets.numpy())
+    scores = _scores(kernel, fitting, queries, _noisy(gram, fit), fit, rest)
+    return torch.full((len(group),), PENALTY, dtype=torch.float64).index_put((keep,), scores)
+
+
+def _noisy(gram: Tensor, fit: GridFit) -> Tensor:
+    """The matrices ``a K + s I`` of the chosen grid points, ``E x n x n``; identities where the fit failed."""
+    amplitude, noise = torch.from_numpy(fit.amplitude), torch.from_numpy(fit.noise)
+    matrix = amplitude[:, None, None] * 0.5 * (gram + gram.mT) + torch.diag_embed(noise[:, None].expand(gram.shape[:2]))
+    if not fit.failed.any():
+        return matrix
+    return torch.where(torch.from_numpy(fit.failed)[:, None, None], torch.eye(gram.shape[-1], dtype=gram.dtype), matrix)
+
+
+def _scores(
+    kernel: EmbeddedKernel, fitting: Embedding, queries: Embedding, matrix: Tensor, fit: GridFit, group: EpisodeGroup
+) -> Tensor:
+    """CRPS of ``E`` episodes with positive definite matrices, by Cholesky."""
+    amplitude, noise = torch.from_numpy(fit.amplitude)[:, None], torch.from_numpy(fit.noise)[:, None]
     cross = amplitude[..., None] * kernel.cross(fitting, queries)
-    solved = torch.linalg.solve_triangular(factor, torch.cat([cross, targets[..., None]], dim=-1), upper=False)
+    right = torch.cat([cross, group.fit_targets[..., None]], dim=-1)
+    solved = torch.linalg.solve_triangular(torch.linalg.cholesky(matrix), right, upper=False)
     whitened, residual = solved[..., :-1], solved[..., -1:]
     mean = (whitened.mT @ residual)[..., 0]
     variance = amplitude * kernel.diagonal(queries) + noise - whitened.square().sum(-2)
-    scores = crps_gaussian_tensor(mean, variance.clamp_min(VARIANCE_FLOOR).sqrt(), query_targets).mean(-1)
-    if everything:
-        return scores
-    return torch.full((len(group),), PENALTY, dtype=torch.float64).index_put((usable,), scores)
+    return crps_gaussian_tensor(mean, variance.clamp_min(VARIANCE_FLOOR).sqrt(), group.query_targets).mean(-1)
 
 
 def mean_query_crps(kernel: EmbeddedKernel, groups: Sequence[EpisodeGroup]) -> Tensor:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from kernaut.episodes.episode import RolloutTask
 from kernaut.errors import InputError
-from kernaut.fitting.acquisition import expected_improvement, first_best
+from kernaut.fitting.acquisition import expected_improvement
 from kernaut.fitting.embedding import EmbeddedKernel, append, gather
 from kernaut.fitting.grid import NOT_DEFINITE, NOT_FINITE, fit_grid, predict
 
@@ -44,7 +44,7 @@ class RolloutGroup:
     indices: tuple[int, ...]
     tasks: tuple[RolloutTask, ...]
     initial: Tensor
-    initial_values: Tensor
+    initial_values: Array
     candidates: Tensor
 
     @staticmethod
@@ -127,50 +127,48 @@ def rollout_group(kernel: EmbeddedKernel, group: RolloutGroup) -> list[Trace]:
         SandboxFailure: when the kernel's program gives no value.
     """
     count, steps = group.candidates.shape[:2]
+    every = np.arange(count)
+    candidates = group.candidates.numpy()
     values = group.initial_values
-    best = [values.amax(-1)]
     points, amplitudes, noises = [], [], []
     reasons: list[str | None] = [None] * count
-    lengths = [steps] * count
-    alive = torch.ones(count, dtype=torch.bool)
+    lengths = np.full(count, steps)
     observed = kernel.embed(group.initial)
     for step in range(steps):
         fresh = kernel.embed(group.candidates[:, step])
-        mean, deviation = values.mean(-1, keepdim=True), values.std(-1, correction=0, keepdim=True)
-        scaled = (values - mean) / torch.where(deviation < DEVIATION_FLOOR, 1.0, deviation)
-        fit = fit_grid(kernel.cross(observed, observed), scaled)
-        predicted, variance = predict(fit, kernel.cross(fresh, observed), kernel.diagonal(fresh))
-        gain = expected_improvement(predicted, variance.sqrt(), scaled.amax(-1))
-        usable = torch.isfinite(gain).all(-1)
-        for index in range(count):
-            if alive[index] and (fit.failed[index] or not usable[index]):
-                what = NOT_DEFINITE if fit.failed[index] else NOT_FINITE
-                reasons[index], lengths[index] = f"{what} (step {step + 1})", step
-        alive &= ~fit.failed & usable
-        if not bool(alive.any()):
-            break
-        index = first_best(torch.where(usable[:, None], gain, 0.0))
-        chosen = group.candidates[torch.arange(count), step, index]
-        new = [
-            float(task.evaluate(point[None].numpy())[0]) if live else float(old)
-            for task, point, live, old in zip(group.tasks, chosen, alive.tolist(), best[-1], strict=True)
-        ]
-        values = torch.cat([values, torch.tensor(new, dtype=torch.float64)[:, None]], dim=-1)
-        observed = append(observed, gather(fresh, index))
-        best.append(values.amax(-1))
+        scaled = _standardized(values)
+        fit = fit_grid(kernel.cross(observed, observed).numpy(), scaled)
+        mean, variance = predict(fit, kernel.cross(fresh, observed).numpy(), kernel.diagonal(fresh).numpy())
+        gain = expected_improvement(mean, np.sqrt(variance), scaled.max(-1))
+        finite = np.asarray(np.isfinite(gain).all(axis=-1))
+        for index in np.nonzero((fit.failed | ~finite) & (lengths == steps))[0]:
+            reasons[index] = f"{NOT_DEFINITE if fit.failed[index] else NOT_FINITE} (step {step + 1})"
+            lengths[index] = step
+        pick = np.where(finite[:, None], gain, 0.0).argmax(-1)
+        chosen = candidates[every, step, pick]
+        new = [float(task.evaluate(point[None])[0]) for task, point in zip(group.tasks, chosen, strict=True)]
+        values = np.concatenate([values, np.array(new)[:, None]], axis=-1)
+        observed = append(observed, gather(fresh, torch.from_numpy(pick)))
         points.append(chosen)
         amplitudes.append(fit.amplitude)
         noises.append(fit.noise)
+    best = np.maximum.accumulate(values, axis=-1)[:, group.initial_values.shape[-1] - 1 :]
     return [
         Trace(
-            best=torch.stack([b[i] for b in best[: lengths[i] + 1]]).numpy(),
-            points=np.array([p[i].numpy() for p in points[: lengths[i]]]).reshape(-1, group.initial.shape[-1]),
-            amplitude=np.array([float(a[i]) for a in amplitudes[: lengths[i]]]),
-            noise=np.array([float(s[i]) for s in noises[: lengths[i]]]),
-            reason=reasons[i],
+            best=best[index, : length + 1],
+            points=np.array(points)[:length, index],
+            amplitude=np.array(amplitudes)[:length, index],
+            noise=np.array(noises)[:length, index],
+            reason=reasons[index],
         )
-        for i in range(count)
+        for index, length in enumerate(lengths)
     ]
+
+
+def _standardized(values: Array) -> Array:
+    """Each row of ``E x n`` observations, centred and divided by its population standard deviation (1 under the floor)."""
+    deviation = values.std(-1, keepdims=True)
+    return np.asarray((values - values.mean(-1, keepdims=True)) / np.where(deviation < DEVIATION_FLOOR, 1.0, deviation))
 
 
 def _stacked(indices: tuple[int, ...], tasks: Sequence[RolloutTask], steps: int, candidates: int) -> RolloutGroup:
@@ -185,6 +183,6 @@ def _stacked(indices: tuple[int, ...], tasks: Sequence[RolloutTask], steps: int,
         indices=indices,
         tasks=chosen,
         initial=torch.from_numpy(np.array(initial)),
-        initial_values=torch.from_numpy(np.array(values)),
+        initial_values=np.array(values),
         candidates=torch.from_numpy(np.array(fresh)),
     )
