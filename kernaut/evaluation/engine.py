@@ -1,0 +1,84 @@
+"""Parallel work through joblib: processes on this machine, results in the order of the work, equal numbers for any number of workers.
+
+Each unit of work is calculated whole in one process with one thread, so that its floating-point operations do not depend on how many units run beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import torch
+from joblib import Parallel, delayed
+
+from kernaut.errors import InputError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """One torch thread inside, the previous number afterwards."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def require_workers(workers: object) -> int:
+    """Check a number of worker processes.
+
+    Raises:
+        InputError: for anything but a whole number of at least 1.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError(f"Expected at least 1 worker. Got {workers!r}.")
+    return workers
+
+
+def ordered_map(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    workers: int = 1,
+    done: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """``[function(item) for item in items]``, in that order.
+
+    Args:
+        function: a module-level function, so that it can be pickled.
+        items: the work.
+        workers: processes; 1 stays in this one.
+        done: called with the number of finished items after each, in order.
+
+    Returns:
+        One result for each item.
+
+    Raises:
+        InputError: for fewer than 1 worker.
+    """
+    count = min(require_workers(workers), max(1, len(items)))
+    results: list[Result] = []
+    if count == 1:
+        with single_thread():
+            for item in items:
+                results.append(function(item))
+                if done is not None:
+                    done(len(results))
+        return results
+    stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(delayed(_alone)(function, i) for i in items)
+    for result in stream:
+        results.append(result)
+        if done is not None:
+            done(len(results))
+    return results
+
+
+def _alone(function: Callable[[Item], Result], item: Item) -> Result:
+    """One unit of work in a worker process."""
+    with single_thread():
+        return function(item)
