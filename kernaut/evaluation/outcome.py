@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kernaut.digest import FrozenMapping, thaw
 from kernaut.errors import KernautError, ProgramRefused, SandboxFailure
 
 State = Literal["scored", "refused", "failed", "crashed", "timed out"]
@@ -51,10 +50,6 @@ class Outcome:
                 f"Expected scores without reason when scored, reason without scores otherwise. Got state {self.state!r}, "
                 f"scores {self.scores!r}, reason {self.reason!r}."
             )
-        for name in ("scores", "fit"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, FrozenMapping(value))
 
     @property
     def scored(self) -> bool:
@@ -66,7 +61,7 @@ class Outcome:
         record: dict[str, Any] = {"episode": self.episode, "family": self.family}
         if self.scores is None:
             return {**record, "state": self.state, "reason": self.reason}
-        record |= thaw(self.scores) | thaw(self.fit or {})
+        record |= dict(self.scores) | dict(self.fit or {})
         if self.curve:
             record["regret"] = list(self.curve)
         return record

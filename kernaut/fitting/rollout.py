@@ -47,6 +47,17 @@ class RolloutGroup:
     initial_values: Array
     candidates: Tensor
 
+    def take(self, places: Sequence[int]) -> RolloutGroup:
+        """The tasks at some places of this group."""
+        chosen = list(places)
+        return RolloutGroup(
+            indices=tuple(self.indices[place] for place in chosen),
+            tasks=tuple(self.tasks[place] for place in chosen),
+            initial=self.initial[chosen],
+            initial_values=self.initial_values[chosen],
+            candidates=self.candidates[chosen],
+        )
+
     @staticmethod
     def stack(tasks: Sequence[RolloutTask], steps: int = STEPS, candidates: int = CANDIDATES) -> list[RolloutGroup]:
         """Group tasks of equal dimension and draw their points: initial points first, then the candidates of each step.

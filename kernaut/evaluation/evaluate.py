@@ -1,0 +1,177 @@
+"""Evaluate subjects on the episodes and optimization tasks of a benchmark, in parallel where asked.
+
+Stacked episodes are kept for each process, so that scoring one more kernel costs its own arithmetic only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+
+from kernaut.digest import FrozenMapping, thaw
+from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.episode import Episode, RolloutTask
+from kernaut.episodes.registry import benchmark_named
+from kernaut.errors import KernautError
+from kernaut.evaluation.engine import ordered_map
+from kernaut.evaluation.outcome import Outcome, failure
+from kernaut.evaluation.scoring import score_predictive, score_rollouts
+from kernaut.evaluation.subject import Subject
+from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.rollout import CANDIDATES, RolloutGroup
+from kernaut.program.program import KernelProgram
+from kernaut.sandbox.pool import SandboxPool, default_pool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which episodes, and what is done on them.
+
+    Args:
+        benchmark: a registered benchmark's name.
+        split: ``train``, ``validation`` or ``test``.
+        per_family: episodes a family.
+        options: what the benchmark is made with.
+        tuning: the cheaper tuning episodes.
+        predictive: whether predictions are scored.
+        bo_steps: steps of the optimization rollouts; 0 for none.
+        candidates: fresh candidates at each step.
+    """
+
+    benchmark: str
+    split: str
+    per_family: int
+    options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
+    tuning: bool = False
+    predictive: bool = True
+    bo_steps: int = 0
+    candidates: int = CANDIDATES
+
+    def made(self) -> Benchmark:
+        """The benchmark.
+
+        Raises:
+            InputError: for an unknown name or option.
+        """
+        return benchmark_named(self.benchmark, **thaw(self.options))
+
+    def episodes(self) -> tuple[EpisodeGroup, ...]:
+        """Stacked predictive episodes; empty unless ``predictive``.
+
+        Raises:
+            InputError: for an unknown benchmark or split, or an episode count out of range.
+        """
+        return _episodes(self) if self.predictive else ()
+
+    def rollouts(self) -> tuple[RolloutGroup, ...]:
+        """Stacked optimization tasks; empty for 0 steps or a benchmark without any.
+
+        Raises:
+            InputError: for an unknown benchmark or split, or an episode count out of range.
+        """
+        return _rollouts(self) if self.bo_steps else ()
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One subject under one setting.
+
+    Args:
+        subject: the kernel.
+        setting: the episodes.
+        predictive: an outcome for each predictive episode, in the benchmark's order.
+        rollouts: an outcome for each optimization task, in the benchmark's order.
+    """
+
+    subject: Subject
+    setting: Setting
+    predictive: tuple[Outcome, ...]
+    rollouts: tuple[Outcome, ...]
+
+
+def evaluate(
+    subject: Subject,
+    setting: Setting,
+    *,
+    pool: SandboxPool | None = None,
+    programs: Mapping[str, KernelProgram] | None = None,
+) -> Evaluation:
+    """Evaluate one subject; nothing it does raises.
+
+    Args:
+        subject: the kernel.
+        setting: the episodes.
+        pool: where a program's child is started; the process's default pool if absent.
+        programs: accepted programs by identifier, for closures that refer to them.
+
+    Raises:
+        InputError: when the setting is wrong.
+    """
+    episodes, tasks = setting.episodes(), setting.rollouts()
+    try:
+        kernel = subject.kernel(pool=pool, resolve=(programs or {}).__getitem__)
+    except KernautError as error:
+        return Evaluation(subject, setting, _all_failed(episodes, error), _all_failed(tasks, error))
+    try:
+        return Evaluation(
+            subject, setting, tuple(score_predictive(kernel, episodes)), tuple(score_rollouts(kernel, tasks))
+        )
+    finally:
+        kernel.close()
+
+
+def evaluate_all(
+    subjects: Sequence[Subject],
+    settings: Sequence[Setting],
+    *,
+    workers: int = 1,
+    programs: Mapping[str, KernelProgram] | None = None,
+    done: Callable[[int], None] | None = None,
+) -> list[list[Evaluation]]:
+    """Evaluate every subject under every setting.
+
+    Args:
+        subjects: the kernels.
+        settings: the episodes.
+        workers: processes; the numbers do not depend on it.
+        programs: accepted programs by identifier, for closures that refer to them.
+        done: called with the number of finished evaluations.
+
+    Returns:
+        For each subject, in the order given, one evaluation for each setting.
+
+    Raises:
+        InputError: when a setting is wrong, or for fewer than 1 worker.
+    """
+    work = [(subject, setting) for subject in subjects for setting in settings]
+    if workers > 1 and any(isinstance(subject.content, KernelProgram) for subject in subjects):
+        default_pool()
+    results = ordered_map(partial(_evaluate_pair, programs=programs), work, workers=workers, done=done)
+    width = len(settings)
+    return [results[start : start + width] for start in range(0, len(results), width)] if width else []
+
+
+def _evaluate_pair(pair: tuple[Subject, Setting], programs: Mapping[str, KernelProgram] | None) -> Evaluation:
+    return evaluate(*pair, programs=programs)
+
+
+def _all_failed(groups: Sequence[EpisodeGroup] | Sequence[RolloutGroup], error: KernautError) -> tuple[Outcome, ...]:
+    """The same failure for every episode or task, in the benchmark's order."""
+    places: dict[int, Episode | RolloutTask] = {}
+    for group in groups:
+        members: Sequence[Episode | RolloutTask] = group.episodes if isinstance(group, EpisodeGroup) else group.tasks
+        places |= zip(group.indices, members, strict=True)
+    return tuple(failure(places[index].name, places[index].family, error) for index in sorted(places))
+
+
+@lru_cache(maxsize=8)
+def _episodes(setting: Setting) -> tuple[EpisodeGroup, ...]:
+    made = setting.made()
+    return tuple(EpisodeGroup.stack(made.episodes(setting.split, setting.per_family, tuning=setting.tuning)))
+
+
+@lru_cache(maxsize=8)
+def _rollouts(setting: Setting) -> tuple[RolloutGroup, ...]:
+    tasks = setting.made().rollouts(setting.split, setting.per_family)
+    return tuple(RolloutGroup.stack(tasks, setting.bo_steps, setting.candidates))

@@ -1,0 +1,145 @@
+"""Reference kernels on fixed grids, evaluated frozen, and the winner of each kernel family.
+
+A winner is chosen by mean CRPS on meta-training episodes only; it enters comparisons, and is "the best tuned reference" where one is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kernaut.errors import InputError
+from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
+from kernaut.evaluation.outcome import mean_crps
+from kernaut.evaluation.subject import Subject, program_subject, reference_subject
+from kernaut.plugins import extensions, load_extension
+from kernaut.program.base_node import base_node
+from kernaut.program.program import KernelProgram, program_from_json
+from kernaut.seeds import generator
+
+GROUP = "kernaut.baselines"
+MIN_PER_FAMILY = 2
+"""Fewest meta-training episodes a family that a winner may be chosen on."""
+MIXTURE_STARTS = 8
+MIXTURE_COMPONENTS = 4
+
+Grid = dict[str, list[dict[str, Any]]]
+
+
+def fixed_grid() -> list[Subject]:
+    """The reference kernels of benchmarks on the unit cube: 59 kernels of 10 families.
+
+    Spectral mixture starts are drawn from named streams: weights from a flat Dirichlet, frequencies uniform in [0, 2] cycles a unit, bandwidths log-uniform in
+    [0.1, 1], the same in every coordinate.
+    """
+    grid: Grid = {}
+    for kind in ("rbf", "matern32", "matern52"):
+        grid[kind] = [{"lengthscale": scale} for scale in (0.1, 0.25, 0.5, 1.0)]
+    grid["linear"] = [{}]
+    grid["periodic"] = [
+        {"lengthscale": scale, "period": period} for scale in (0.25, 0.5, 1.0) for period in (0.25, 0.5, 1.0, 2.0)
+    ]
+    grid["rq"] = [{"lengthscale": scale, "alpha": alpha} for scale in (0.25, 0.5, 1.0) for alpha in (0.5, 1.0, 4.0)]
+    for kind in ("ard_rbf", "ard_matern32", "ard_matern52"):
+        grid[kind] = [
+            {"lengthscales": 0.25},
+            {"lengthscales": 1.0},
+            {"lengthscales": {"mode": "geometric_ramp", "min": 0.25, "max": 4.0}},
+            {"lengthscales": {"mode": "geometric_ramp", "min": 4.0, "max": 0.25}},
+        ]
+    grid["spectral_mixture"] = [spectral_mixture_start(start) for start in range(MIXTURE_STARTS)]
+    return subjects_of(grid)
+
+
+def spectral_mixture_start(start: int, components: int = MIXTURE_COMPONENTS) -> dict[str, Any]:
+    """Weights, frequencies and bandwidths of one seeded start, equal in all coordinates."""
+    rng = generator("reference", "spectral_mixture", start)
+    return {
+        "weights": rng.dirichlet([1.0] * components).tolist(),
+        "means": rng.uniform(0.0, 2.0, components).tolist(),
+        "scales": [math.exp(value) for value in rng.uniform(math.log(0.1), 0.0, components)],
+    }
+
+
+def subjects_of(grid: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Subject]:
+    """Named subjects of a grid ``{kind: [parameters]}``."""
+    return [
+        reference_subject({"kind": kind, **parameters}, _name(kind, index, parameters))
+        for kind, settings in grid.items()
+        for index, parameters in enumerate(settings)
+    ]
+
+
+def extension_references() -> list[Subject]:
+    """Reference kernels of installed packages (entry point group ``kernaut.baselines``).
+
+    An entry point is a mapping, or a function of no arguments that returns one, from names to base nodes, candidate objects or kernel programs.  All kernels of one
+    entry point form one family, named after it.
+
+    Raises:
+        InputError: when an extension gives something else.
+    """
+    found = []
+    for name in extensions(GROUP):
+        made = load_extension(GROUP, name)
+        made = made() if callable(made) else made
+        if not isinstance(made, Mapping):
+            raise InputError(f"Expected a mapping of names to kernels from extension {name!r}. Got {made!r}.")
+        for label, content in made.items():
+            if isinstance(content, Mapping) and "kind" in content:
+                base_node(content, f"{name}.{label}")
+                subject = reference_subject(content, str(label))
+            elif isinstance(content, Mapping):
+                subject = program_subject(program_from_json(content, f"{name}.{label}"), "reference")
+            elif isinstance(content, KernelProgram):
+                subject = program_subject(content, "reference")
+            else:
+                raise InputError(f"Expected a base node, candidate or program for {name}.{label}. Got {content!r}.")
+            found.append(replace(subject, family=name))
+    return found
+
+
+def family_winners(
+    references: Sequence[Subject],
+    training: Setting,
+    *,
+    workers: int = 1,
+    done: Callable[[int], None] | None = None,
+) -> list[Evaluation]:
+    """The best reference of each family by mean CRPS on meta-training episodes, ties to the first.
+
+    Args:
+        references: any reference kernels.
+        training: the command's meta-training setting; at least 2 episodes a family are used whatever it says.
+        workers: processes.
+        done: called with the number of references evaluated so far.
+
+    Returns:
+        The winners' evaluations on those episodes, in the order in which families appear.
+
+    Raises:
+        InputError: unless the setting's split is ``train``.
+    """
+    if training.split != "train":
+        raise InputError(f"Expected reference winners to be chosen on the train split. Got {training.split!r}.")
+    setting = replace(training, per_family=max(MIN_PER_FAMILY, training.per_family), predictive=True, bo_steps=0)
+    best: dict[str, tuple[float, Evaluation]] = {}
+    for (evaluation,) in evaluate_all(references, [setting], workers=workers, done=done):
+        value = mean_crps(evaluation.predictive)
+        family = evaluation.subject.family
+        if family not in best or value < best[family][0]:
+            best[family] = (value, evaluation)
+    return [evaluation for _, evaluation in best.values()]
+
+
+def _name(kind: str, index: int, parameters: Mapping[str, Any]) -> str:
+    """A readable name such as ``periodic-lengthscale-0.5-period-1``."""
+    if kind == "spectral_mixture":
+        return f"spectral_mixture-start-{index}"
+    parts = [kind]
+    for key, value in parameters.items():
+        text = f"ramp-{value['min']:g}-{value['max']:g}" if isinstance(value, Mapping) else f"{value:g}"
+        parts += [key, text]
+    return "-".join(parts)

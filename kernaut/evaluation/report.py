@@ -1,0 +1,193 @@
+"""The JSON report of every benchmark command: how it was made, then candidates with their scores, failures beside them.
+
+The same command gives the same bytes: no times, no host names, candidates in the order of their identifiers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import kernaut
+from kernaut.digest import thaw
+from kernaut.errors import InputError
+from kernaut.evaluation.evaluate import Evaluation, Setting
+from kernaut.evaluation.outcome import PREDICTIVE_PENALTY, Outcome, mean_score, penalized
+from kernaut.evaluation.statistics import bootstrap_interval, paired_difference
+
+PROTOCOL_VERSION = 1
+PACKAGES = ("kernaut", "numpy", "scipy", "torch", "gpytorch", "scoringrules")
+SEED_RULE = "split offset (train 0, validation 10000, test 20000) + 1000 * family index + episode index"
+
+
+def protocol_block(
+    settings: Sequence[Setting],
+    *,
+    selection: Mapping[str, Any] | None = None,
+    reference_budget: Mapping[str, Any] | None = None,
+    seeds: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """How a report was made; two reports are comparable if and only if these blocks are equal.
+
+    Args:
+        settings: the splits that were evaluated.
+        selection: the rule by which a program was chosen, if any.
+        reference_budget: how many settings of each reference family were tried, on how many episodes.
+        seeds: seeds beyond those of the episodes.
+    """
+    benchmarks = {setting.benchmark: setting.made() for setting in settings}
+    return {
+        "version": PROTOCOL_VERSION,
+        "splits": {
+            setting.split: {
+                "benchmark": setting.benchmark,
+                "families": list(benchmarks[setting.benchmark].families(setting.split)),
+                "episodes_per_family": setting.per_family,
+                "bo_steps": setting.bo_steps,
+                "candidate_pool_size": setting.candidates,
+            }
+            for setting in settings
+        },
+        "options": {name: made.options() for name, made in sorted(benchmarks.items())},
+        "seeds": {"episodes": SEED_RULE, "bootstrap": 0, **(seeds or {})},
+        "selection": thaw(selection) if selection is not None else None,
+        "data": {name: made.digest() for name, made in sorted(benchmarks.items())},
+        "packages": package_versions(),
+        "source": source_digest(),
+        "references": thaw(reference_budget or {}),
+    }
+
+
+def candidate_entry(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
+    """One candidate's part of a report.
+
+    Args:
+        evaluations: of one subject, one for each split.
+    """
+    subject = evaluations[0].subject
+    splits: dict[str, Any] = {}
+    for evaluation in evaluations:
+        entry: dict[str, Any] = {}
+        if evaluation.predictive:
+            entry["predictive"] = predictive_section(evaluation.predictive)
+        if evaluation.rollouts:
+            entry["bo"] = rollout_section(evaluation.rollouts, evaluation.setting.bo_steps)
+        splits[evaluation.setting.split] = entry
+    return {
+        "candidate_id": subject.candidate_id,
+        "name": subject.name,
+        "origin": subject.origin,
+        "family": subject.family,
+        "splits": splits,
+    }
+
+
+def predictive_section(outcomes: Sequence[Outcome], *, seed: int = 0) -> dict[str, Any]:
+    """Means over episodes (a failed one counts 2.0 in CRPS, NLPD and RMSE, and is left out of coverage), episodes, failures."""
+    return {
+        "mean_crps": mean_score(outcomes, "crps", PREDICTIVE_PENALTY),
+        "mean_nlpd": mean_score(outcomes, "nlpd", PREDICTIVE_PENALTY),
+        "mean_rmse": mean_score(outcomes, "rmse", PREDICTIVE_PENALTY),
+        "coverage95": mean_score(outcomes, "coverage95"),
+        "mean_width95": mean_score(outcomes, "width95"),
+        "interval": list(bootstrap_interval(penalized(outcomes, "crps", PREDICTIVE_PENALTY), seed=seed)),
+        **_lists(outcomes),
+    }
+
+
+def rollout_section(outcomes: Sequence[Outcome], steps: int) -> dict[str, Any]:
+    """Mean regrets over tasks (a failed one counts ``steps + 1``), tasks, failures."""
+    return {
+        "regret_auc": mean_score(outcomes, "regret_auc", steps + 1.0),
+        "final_regret": mean_score(outcomes, "final_regret", steps + 1.0),
+        **_lists(outcomes),
+    }
+
+
+def build_report(
+    protocol: Mapping[str, Any], looks: Mapping[str, int], candidates: Sequence[Sequence[Evaluation]]
+) -> dict[str, Any]:
+    """The whole report.
+
+    Args:
+        protocol: from :func:`protocol_block`.
+        looks: how often ``validation`` and ``test`` were opened for the archive.
+        candidates: for each subject, its evaluations.
+
+    Raises:
+        InputError: when two subjects have one identifier.
+    """
+    entries = sorted((candidate_entry(evaluations) for evaluations in candidates), key=lambda e: e["candidate_id"])
+    for first, second in zip(entries, entries[1:], strict=False):
+        if first["candidate_id"] == second["candidate_id"]:
+            raise InputError(
+                f"Expected each candidate once. Got {first['candidate_id']} twice ({first['name']}, {second['name']})."
+            )
+    return {"protocol": thaw(protocol), "looks": dict(looks), "candidates": entries}
+
+
+def compare_predictive(first: Sequence[Outcome], second: Sequence[Outcome], *, seed: int = 0) -> dict[str, Any]:
+    """Paired comparison of the CRPS of two kernels on the same episodes, failures at their penalty.
+
+    Raises:
+        InputError: when the episodes are not the same in the same order.
+    """
+    names = [[outcome.episode for outcome in outcomes] for outcomes in (first, second)]
+    if names[0] != names[1]:
+        raise InputError("Expected outcomes of the same episodes in the same order. Got different ones.")
+    one, two = (penalized(outcomes, "crps", PREDICTIVE_PENALTY) for outcomes in (first, second))
+    return paired_difference(one, two, seed=seed).to_json()
+
+
+def require_comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> None:
+    """Check that two reports were made by the same protocol.
+
+    Raises:
+        InputError: naming the first entry in which their protocol blocks differ.
+    """
+    place = _difference(first.get("protocol"), second.get("protocol"), "protocol")
+    if place is not None:
+        raise InputError(f"Expected reports of one protocol. Got reports that differ in {place}.")
+
+
+def package_versions() -> dict[str, str | None]:
+    """Versions of the packages that numbers depend on; None for one that is not installed."""
+    found: dict[str, str | None] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str:
+    """Digest of Kernaut's own source files, the same in a checkout and in a wheel."""
+    root = Path(kernaut.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py"), key=lambda p: p.relative_to(root).as_posix()):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _lists(outcomes: Sequence[Outcome]) -> dict[str, list[dict[str, Any]]]:
+    return {
+        "episodes": [outcome.to_json() for outcome in outcomes if outcome.scored],
+        "failures": [outcome.to_json() for outcome in outcomes if not outcome.scored],
+    }
+
+
+def _difference(first: Any, second: Any, place: str) -> str | None:
+    """Path of the first difference of two JSON values."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in sorted({*first, *second}):
+            found = _difference(first.get(key), second.get(key), f"{place}.{key}")
+            if found is not None:
+                return found
+        return None
+    return None if first == second else place
