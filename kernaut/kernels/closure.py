@@ -1,0 +1,174 @@
+"""Closure programs: a tree of trusted operations over library leaves and kernel programs (contract ``closure``).
+
+The child answers with the tree's structure and a vector of the numbers in it that depend on float parameters.  The vector is
+what gradients flow through; the structure is read and checked here (:mod:`kernaut.program.closure`), and the form is assembled
+anew only when it changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from kernaut.errors import InputError, ProgramRefused
+from kernaut.kernels.component import Component
+from kernaut.kernels.form import Embedding, Form
+from kernaut.program.base_node import NumberReader
+from kernaut.program.closure import Node, Resolve, closure_node
+from kernaut.program.program import KernelProgram
+
+Assemble: TypeAlias = Callable[[Node], Form]
+"""Makes a form of a node; its program leaves come with their own components."""
+
+
+class KnownPrograms:
+    """Looks programs up by identifier and keeps what it found, so that copies in other processes need no archive."""
+
+    def __init__(self, resolve: Resolve | None) -> None:
+        self._resolve = resolve
+        self._found: dict[str, KernelProgram] = {}
+
+    def __call__(self, identifier: str) -> KernelProgram:
+        """The program of that identifier.
+
+        Raises:
+            LookupError: when it was never found and no archive is at hand.
+        """
+        if identifier not in self._found:
+            if self._resolve is None:
+                raise LookupError(identifier)
+            self._found[identifier] = self._resolve(identifier)
+        return self._found[identifier]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_known, (dict(self._found),))
+
+
+def _known(found: dict[str, KernelProgram]) -> KnownPrograms:
+    programs = KnownPrograms(None)
+    programs._found.update(found)
+    return programs
+
+
+class ClosureForm(Form):
+    """The form of the tree that a program answers with at the given parameters.
+
+    Args:
+        component: a ``closure_tree`` program.
+        assemble: makes forms of nodes.
+        resolve: looks up program leaves given by identifier.
+    """
+
+    def __init__(self, component: Component, assemble: Assemble, resolve: Resolve | None) -> None:
+        self.component = component
+        self.size = len(component.names)
+        self._assemble = assemble
+        self._programs = KnownPrograms(resolve)
+        self._skeleton: tuple[Any, ...] | None = None
+        self._form: Form | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_skeleton": None, "_form": None}
+
+    def resolved(self, theta: Tensor) -> tuple[Form, Tensor]:
+        """The tree's form, and its parameters ``*p x q``.
+
+        Raises:
+            ProgramRefused: when the tree breaks a rule, naming the path.
+            InputError: when rows of a parameter batch have different structures.
+        """
+        rows = theta.reshape(-1, theta.shape[-1]) if theta.dim() > 1 else theta[None]
+        answers = [self._row(row) for row in rows]
+        node = answers[0][0]
+        skeleton = node.skeleton()
+        if any(other.skeleton() != skeleton for other, _ in answers[1:]):
+            raise InputError("Expected one tree structure for all rows of a parameter batch. Got different ones.")
+        if self._form is None or skeleton != self._skeleton:
+            if self._form is not None:
+                self._form.close()
+            self._form, self._skeleton = self._assemble(node), skeleton
+        if theta.dim() == 1:
+            return self._form, answers[0][1]
+        return self._form, torch.stack([numbers for _, numbers in answers]).reshape(*theta.shape[:-1], -1)
+
+    def _row(self, row: Tensor) -> tuple[Node, Tensor]:
+        """The tree at one parameter row, and its numbers as a function of that row."""
+        structure, values = self.component.tree(row)
+        reader = NumberReader(values.tolist())
+        try:
+            node = closure_node(json.loads(structure), reader=reader, resolve=self._programs)
+        except (ValueError, RecursionError) as error:
+            raise ProgramRefused(f"Expected closure_tree to return a tree of JSON values. Got: {error}.") from error
+        numbers = torch.tensor(node.numbers(), dtype=row.dtype, device=row.device)
+        places = torch.tensor(reader.references, device=row.device)
+        if len(values):
+            numbers = torch.where(places >= 0, values[places.clamp_min(0)], numbers)
+        if row.requires_grad and torch.is_grad_enabled() and (reader.detached or not self.component.differentiable):
+            numbers = _NotDifferentiable.apply(numbers, row, self.component.program.name)
+        return node, numbers
+
+    def embed(self, x: Tensor, theta: Tensor) -> Embedding:
+        """The tree's embedding."""
+        form, own = self.resolved(theta)
+        return form.embed(x, own)
+
+    def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
+        """The tree's covariances."""
+        form, own = self.resolved(theta)
+        return form.cross(a, b, own)
+
+    def diagonal(self, a: Embedding, theta: Tensor) -> Tensor:
+        """The tree's variances."""
+        form, own = self.resolved(theta)
+        return form.diagonal(a, own)
+
+    def features(self, x: Tensor, theta: Tensor) -> Tensor:
+        """The tree's features."""
+        form, own = self.resolved(theta)
+        return form.features(x, own)
+
+    def arity(self, theta: Tensor) -> int:
+        """The tree's."""
+        form, own = self.resolved(theta)
+        return form.arity(own)
+
+    def low_rank(self, theta: Tensor) -> bool:
+        """Whether the tree is."""
+        form, own = self.resolved(theta)
+        return form.low_rank(own)
+
+    def stationary(self, theta: Tensor) -> bool:
+        """Whether the tree is."""
+        form, own = self.resolved(theta)
+        return form.stationary(own)
+
+    def parts(self) -> Iterator[Form]:
+        """The tree's form, once there is one."""
+        if self._form is not None:
+            yield self._form
+
+    def close(self) -> None:
+        """End the child and those of program leaves."""
+        self.component.close()
+        super().close()
+
+
+class _NotDifferentiable(torch.autograd.Function):
+    """Passes numbers on, and says so when their gradient is asked for, which no one can give."""
+
+    @staticmethod
+    def forward(ctx: Any, numbers: Tensor, row: Tensor, name: str) -> Tensor:
+        ctx.name = name
+        return numbers.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
+        raise InputError(
+            f"Expected a differentiable closure tree. Got {ctx.name}, whose numbers cannot be traced to its parameters.",
+            hint="Import torch, and pass float parameters on as they are: as weights, leaf parameters, matrix entries or "
+            "top-level parameters of inline candidates.",
+        )
