@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def build_report(
         InputError: when two subjects have one identifier.
     """
     entries = sorted((candidate_entry(evaluations) for evaluations in candidates), key=lambda e: e["candidate_id"])
-    for first, second in zip(entries, entries[1:], strict=False):
+    for first, second in pairwise(entries):
         if first["candidate_id"] == second["candidate_id"]:
             raise InputError(
                 f"Expected each candidate once. Got {first['candidate_id']} twice ({first['name']}, {second['name']})."
@@ -170,8 +171,10 @@ def source_digest() -> str:
     """Digest of Kernaut's own source files, the same in a checkout and in a wheel."""
     root = Path(kernaut.__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*.py"), key=lambda p: p.relative_to(root).as_posix()):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*.py")}
+    for name in sorted(files):
+        if not name.startswith("_bundled/"):
+            digest.update(name.encode() + b"\0" + files[name].read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

@@ -18,9 +18,11 @@ from torch.autograd.function import once_differentiable
 
 from kernaut.digest import thaw
 from kernaut.errors import InputError, SandboxFailure
+from kernaut.kernels.form import rows_of
 from kernaut.program.program import KernelProgram
 from kernaut.program.screening import screen
-from kernaut.sandbox.pool import Child, SandboxPool, default_pool
+from kernaut.sandbox.child import Child
+from kernaut.sandbox.pool import SandboxPool, default_pool
 from kernaut.sandbox.records import SandboxProgram
 
 CHUNK = 4096
@@ -77,6 +79,10 @@ class Component:
         if self._closing is not None:
             self._closing()
         self._child = self._closing = self._last = self._last_tree = None
+
+    def forget(self) -> None:
+        """Drop the remembered answers: the next call executes the program anew, in the same child."""
+        self._last = self._last_tree = None
 
     def call(self, points: Tensor | None, row: Tensor, dimension: int | None = None) -> tuple[Tensor, ...]:
         """Evaluate the program.
@@ -139,9 +145,14 @@ class Component:
         return outputs
 
     def _pullback(
-        self, points: np.ndarray | None, row: np.ndarray, dimension: int | None, cotangents: Sequence[np.ndarray]
+        self,
+        points: np.ndarray | None,
+        row: np.ndarray,
+        dimension: int | None,
+        cotangents: Sequence[np.ndarray],
+        want_points: bool = False,
     ) -> tuple[np.ndarray | None, np.ndarray]:
-        """Gradients in the points (shaped like them) and in the row (``p``)."""
+        """Gradients in the points (shaped like them, if wanted) and in the row (``p``)."""
         if not self.differentiable:
             raise InputError(
                 f"Expected a differentiable program. Got {self.program.name}, which does not import torch.",
@@ -157,7 +168,9 @@ class Component:
         for part in slices:
             block = None if points is None else points[part]
             cut = tuple(cotangents) if points is None else tuple(c[part] for c in cotangents)
-            answer = self.child.pullback(block, parameters, cut, input_dimension=dimension)
+            answer = self.child.pullback(
+                block, parameters, cut, input_dimension=dimension, want_points=want_points
+            )
             gradient += [answer.parameters.get(name, 0.0) for name in self.names]
             if answer.points is not None:
                 parts.append(answer.points)
@@ -188,7 +201,8 @@ class _Evaluation(torch.autograd.Function):
         row, points = (ctx.saved_tensors[0], None) if ctx.row_only else ctx.saved_tensors
         array = None if points is None else _numpy(points)
         given = [_numpy(cotangent) for cotangent in cotangents]
-        at_points, at_row = ctx.component._pullback(array, _numpy(row), ctx.dimension, given)
+        wanted = points is not None and ctx.needs_input_grad[0]
+        at_points, at_row = ctx.component._pullback(array, _numpy(row), ctx.dimension, given, wanted)
         gradient = None if at_points is None else torch.from_numpy(at_points).to(row.device)
         return gradient, torch.from_numpy(at_row).to(row.device), None, None
 
@@ -227,7 +241,7 @@ def at_points(component: Component, x: Tensor, theta: Tensor) -> Tensor:
     if theta.dim() == 1:
         return _flat(component, x, theta)
     batch = torch.broadcast_shapes(theta.shape[:-1], x.shape[:-2])
-    rows = theta.reshape(-1, theta.shape[-1])
+    rows = rows_of(theta)
     if theta.requires_grad:
         label = torch.arange(len(rows))
     elif not theta.shape[-1]:
@@ -241,13 +255,13 @@ def at_points(component: Component, x: Tensor, theta: Tensor) -> Tensor:
     if len({output.shape[-1] for output in outputs}) > 1:
         raise InputError("Expected equally many outputs for every parameter row. Got different numbers.")
     order = torch.argsort(torch.cat(groups))
-    return torch.cat(outputs)[order].reshape(*batch, x.shape[-2], -1)
+    return torch.cat(outputs)[order].reshape(*batch, x.shape[-2], outputs[0].shape[-1])
 
 
 def _flat(component: Component, x: Tensor, row: Tensor) -> Tensor:
-    flat = x.reshape(-1) if component.program.rules.calling == "coordinate" else x.reshape(-1, x.shape[-1])
-    (output,) = component.call(flat, row)
-    return output.reshape(*x.shape[:-1], -1)
+    single = component.program.rules.calling == "coordinate"
+    (output,) = component.call(x.reshape(-1) if single else rows_of(x), row)
+    return output.reshape(*x.shape[:-1], output.shape[-1] * (x.shape[-1] if single else 1))
 
 
 def _numpy(tensor: Tensor) -> np.ndarray:
