@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema's optional format; seconds to import
 
 settings.register_profile(
     "kernaut", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

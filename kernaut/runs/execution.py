@@ -1,8 +1,8 @@
-"""The process that runs one notebook: ``python -P -m kernaut.runs.execution request.json``.
+"""The process that runs one notebook; started by :func:`kernaut.runs.notebook.run_notebook`, not for import elsewhere.
 
 It executes the notebook through papermill with the interpreter it runs in, saves after each cell, and writes ``outcome.json`` beside
 the output.  On SIGINT it interrupts the kernel and stops after the interrupted cell; on SIGTERM, or when the process that asked has
-gone, it kills the kernel with everything the kernel started.  Started by :func:`kernaut.runs.notebook.run_notebook`; not for import.
+gone, it kills the kernel with everything the kernel started.
 """
 
 from __future__ import annotations
@@ -171,7 +171,3 @@ def _title(source: str) -> str:
         if line.strip():
             return line.strip().lstrip("#% ").strip()[:80]
     return "an empty cell"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))

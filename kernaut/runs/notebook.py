@@ -41,6 +41,12 @@ from kernaut.runs.progress import ProgressEvent, ProgressTail
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 20.0
 """How long an interrupted or overdue notebook may take to stop before its process is killed."""
+BOOTSTRAP = """
+import sys
+sys.modules["rfc3987_syntax"] = None  # jsonschema does without; building its grammar takes seconds at each start
+from kernaut.runs.execution import main
+sys.exit(main(sys.argv[1]))
+"""
 
 
 @dataclass(frozen=True)
@@ -157,7 +163,7 @@ def _run(
     _write(directory / "request.json", request)
     tail = ProgressTail(progress)
     environment = {**os.environ, DIRECTORY_VARIABLE: str(directory), PROGRESS_VARIABLE: str(progress)}
-    command = [sys.executable, "-P", "-m", "kernaut.runs.execution", str(directory / "request.json")]
+    command = [sys.executable, "-P", "-c", BOOTSTRAP, str(directory / "request.json")]
     interrupted = False
     overdue = None if timeout is None else monotonic() + timeout + GRACE_SECONDS
     with (directory / "stdout.log").open("wb") as log:

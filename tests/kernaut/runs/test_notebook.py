@@ -1,5 +1,6 @@
 import json
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from kernaut.runs.failures import (
     NotebookInterrupted,
     NotebookTimeout,
 )
-from kernaut.runs.notebook import find_notebook, run_notebook
+from kernaut.runs.notebook import _new_directory, _read_report, find_notebook, run_notebook
 from kernaut.runs.progress import ProgressEvent
 
 MakeNotebook = Callable[..., Path]
@@ -47,8 +48,6 @@ def test_a_run_from_parameters_to_report(make_notebook: MakeNotebook, tmp_path: 
     given = {"steps": "4", "note": 'it\'s "quoted"\n'}
     result = run_notebook("tiny", given, workspace=tmp_path, on_progress=events.append)
 
-    import sys
-
     expected = {"steps": 4, "rate": 0.5, "note": given["note"]}
     assert result.report == {**expected, "cwd": str(tmp_path), "python": sys.executable}
     assert result.parameters == expected
@@ -72,11 +71,27 @@ def test_a_run_from_parameters_to_report(make_notebook: MakeNotebook, tmp_path: 
         assert notary.check_signature(nbformat.read(result.notebook, as_version=4))
     assert (result.directory.parent / "latest").resolve() == result.directory
 
-    before = result.notebook.read_bytes()
-    again = run_notebook(tmp_path / "notebooks" / "tiny.ipynb", given, workspace=tmp_path)
-    assert again.directory != result.directory
-    assert again.directory.name.split("-")[1] == result.directory.name.split("-")[1]
-    assert result.notebook.read_bytes() == before
+
+def test_equal_runs_at_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:
+    made = [_new_directory(tmp_path / "tiny", parameters) for parameters in ({"a": 1}, {"a": 1}, {"a": 2})]
+    assert len({path.name for path in made}) == 3
+    digests = [path.name.split("-")[1] for path in made]
+    assert digests[0] == digests[1] != digests[2]
+    assert len(digests[0]) == 8
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "no file"), ("[1]", "not an object"), ('{"a": NaN}', "finite")]
+)
+def test_a_report_is_a_finite_json_object(tmp_path: Path, content: str | None, problem: str) -> None:
+    if content is not None:
+        (tmp_path / "report.json").write_text(content)
+    outcome = {"state": "done"}
+    assert _read_report(tmp_path, outcome) == {}
+    assert outcome["state"] == "no report"
+    assert problem in outcome["error"]
+    (tmp_path / "report.json").write_text('{"a": 0.1}')
+    assert _read_report(tmp_path, {}) == {"a": 0.1}
 
 
 def failing(make_notebook: MakeNotebook, tmp_path: Path, cell: str, **options: float) -> NotebookFailure:
@@ -110,9 +125,8 @@ def test_a_kernel_that_dies(make_notebook: MakeNotebook, tmp_path: Path) -> None
     assert isinstance(error, DeadKernel)
 
 
-@pytest.mark.parametrize("cell", ["pass", REPORT.format(report="{}") + ".write_text('[NaN]')"])
-def test_a_notebook_without_a_valid_report(make_notebook: MakeNotebook, tmp_path: Path, cell: str) -> None:
-    make_notebook(cell)
+def test_a_notebook_without_a_report(make_notebook: MakeNotebook, tmp_path: Path) -> None:
+    make_notebook("pass")
     with pytest.raises(MissingReport, match=r"report.json"):
         run_notebook("tiny", workspace=tmp_path)
 
