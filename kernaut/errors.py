@@ -2,7 +2,7 @@
 
 ``InputError``: change what was passed in.  ``ProgramRefused``: rewrite the kernel program.  ``SandboxFailure``: the
 program ran and did not answer; record its state.  ``FitError``: the episode failed; record it and go on.
-``ArchiveError``: choose or repair the archive file.
+``BudgetSpent``: end the run.  ``ArchiveError``: choose or repair the archive file.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ class SandboxFailure(KernautError):
     def __init__(self, state: FailureState, message: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.state: FailureState = state
+
+
+class BudgetSpent(KernautError):
+    """A run has used up its rounds or tool calls; what it has submitted stands."""
 
 
 class FitError(KernautError):

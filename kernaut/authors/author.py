@@ -114,6 +114,9 @@ class Tools(Protocol):
     def submit_staged_candidate(self) -> Submission:
         """Verify, evaluate and store the staged draft with its tuned parameters."""
 
+    def submit_candidate(self, program: KernelProgram) -> Submission:
+        """Verify, evaluate and store a program as it stands."""
+
 
 class Author(Protocol):
     """Who writes programs.

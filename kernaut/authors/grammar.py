@@ -62,8 +62,7 @@ class GrammarAuthor:
             if best is None or best[0].fitness is None or tuned.fitness > best[0].fitness:
                 best = (tuned, tuned.program)
         if best is not None:
-            tools.stage_candidate(best[1])
-            tools.submit_staged_candidate()
+            tools.submit_candidate(best[1])
 
     def _tune(self, brief: Brief, tools: Tools, genome: Genome) -> Tuned | None:
         """Formulate, stage, verify and tune one genome; None when a step refuses it."""

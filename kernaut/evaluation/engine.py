@@ -40,6 +40,24 @@ def require_workers(workers: object) -> int:
     return workers
 
 
+def ordered_stream(function: Callable[[Item], Result], items: Sequence[Item], *, workers: int = 1) -> Iterator[Result]:
+    """``function(item)`` for each item, in that order, each as soon as it and all before it are finished.
+
+    Args:
+        function: a module-level function, so that it can be pickled.
+        items: the work.
+        workers: processes; 1 stays in this one.
+
+    Raises:
+        InputError: for fewer than 1 worker.
+    """
+    count = min(require_workers(workers), max(1, len(items)))
+    if count == 1:
+        return (_alone(function, item) for item in items)
+    stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(delayed(_alone)(function, i) for i in items)
+    return iter(stream)
+
+
 def ordered_map(
     function: Callable[[Item], Result],
     items: Sequence[Item],
@@ -47,7 +65,7 @@ def ordered_map(
     workers: int = 1,
     done: Callable[[int], None] | None = None,
 ) -> list[Result]:
-    """``[function(item) for item in items]``, in that order.
+    """``[function(item) for item in items]``; see :func:`ordered_stream`.
 
     Args:
         function: a module-level function, so that it can be pickled.
@@ -61,17 +79,8 @@ def ordered_map(
     Raises:
         InputError: for fewer than 1 worker.
     """
-    count = min(require_workers(workers), max(1, len(items)))
     results: list[Result] = []
-    if count == 1:
-        with single_thread():
-            for item in items:
-                results.append(function(item))
-                if done is not None:
-                    done(len(results))
-        return results
-    stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(delayed(_alone)(function, i) for i in items)
-    for result in stream:
+    for result in ordered_stream(function, items, workers=workers):
         results.append(result)
         if done is not None:
             done(len(results))
@@ -79,6 +88,6 @@ def ordered_map(
 
 
 def _alone(function: Callable[[Item], Result], item: Item) -> Result:
-    """One unit of work in a worker process."""
+    """One unit of work, with one thread."""
     with single_thread():
         return function(item)

@@ -1,0 +1,395 @@
+"""The tool session of one run: formulation, stage, verify, tune, submit.
+
+Every tool is a typed function that counts against the run's budget.  What is accepted is written to the journal at once; drafts and trials are kept for the
+transaction that closes the run.  Only meta-training episodes are ever scored here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from kernaut.archive.records import (
+    AcceptedRecord,
+    DraftRecord,
+    Entries,
+    EvaluationRecord,
+    EvidenceRecord,
+    LineageRecord,
+    TrialRecord,
+)
+from kernaut.authors.author import Brief, Staged, Submission, Tuned
+from kernaut.errors import BudgetSpent, InputError, KernautError, ProgramRefused
+from kernaut.evaluation.evaluate import Evaluation, evaluate
+from kernaut.evaluation.report import package_versions
+from kernaut.evaluation.subject import program_subject
+from kernaut.fitting.objective import mean_query_crps
+from kernaut.kernels.interpreter import interpret
+from kernaut.kernels.kernel import KernautKernel
+from kernaut.program.formulation import Formulation
+from kernaut.program.program import KernelProgram
+from kernaut.program.screening import normalized_source, screen
+from kernaut.search.novelty import Fingerprint, band, fingerprint, nearest
+from kernaut.search.scores import search_scores
+from kernaut.search.tuning import Trial, fitness, halton_trials, refine
+from kernaut.search.workbench import Workbench, stacked
+from kernaut.verification.evidence import Evidence
+from kernaut.verification.verify import verify
+
+
+@dataclass
+class Draft:
+    """A staged draft and what has become of it."""
+
+    index: int
+    program: KernelProgram
+    state: str = "staged"
+    reason: str | None = None
+    trials: list[TrialRecord] = field(default_factory=list)
+
+
+class Session:
+    """The tools of one run; see :class:`kernaut.authors.author.Tools` for what each does.
+
+    Args:
+        campaign_id: the campaign.
+        brief: what the run is asked for.
+        bench: options, references and their fingerprints.
+        relatives: programs that parents may name, by identifier.
+        accepted: fingerprints of programs accepted in earlier generations, by identifier.
+        journal: writes entries of this run at once.
+    """
+
+    def __init__(
+        self,
+        campaign_id: str,
+        brief: Brief,
+        bench: Workbench,
+        relatives: Mapping[str, KernelProgram],
+        accepted: Mapping[str, Fingerprint],
+        journal: Callable[[Entries], None],
+    ) -> None:
+        self._campaign = campaign_id
+        self._brief = brief
+        self._bench = bench
+        self._relatives = relatives
+        self._others = [*bench.known, *accepted.items()]
+        self._journal = journal
+        self._calls = 0
+        self._formulation: Formulation | None = None
+        self._evidence: dict[str, Evidence] = {}
+        self.drafts: list[Draft] = []
+        self.submissions: list[Submission] = []
+
+    # Tools
+
+    def propose_formulation(self, formulation: Formulation) -> None:
+        """State what the next draft will be."""
+        self._spend()
+        self._formulation = formulation
+
+    def stage_candidate(self, program: KernelProgram) -> Staged:
+        """Screen a draft and make it the staged one.
+
+        Raises:
+            ProgramRefused: when its source breaks a rule, a parent is unknown, or it has no formulation.
+        """
+        self._spend()
+        formulation = program.formulation or self._formulation
+        draft = Draft(len(self.drafts), replace(program, formulation=formulation))
+        self.drafts.append(draft)
+        try:
+            self._require_sound(draft.program)
+        except ProgramRefused as error:
+            draft.state, draft.reason = "refused", str(error)
+            raise
+        return Staged(draft.index, draft.program)
+
+    def verify_staged_candidate(self) -> Mapping[str, Any]:
+        """Run the evidence ladder on the staged draft."""
+        self._spend()
+        draft = self._staged()
+        evidence = self._verify(draft.program)
+        if evidence.accepted:
+            draft.state = "verified"
+        else:
+            draft.state, draft.reason = "unverified", evidence.reason
+        return evidence.to_json()
+
+    def evaluate_parameters(self, values: Mapping[str, Any]) -> Tuned:
+        """Score the staged draft at one setting, on one tuning episode a family."""
+        self._spend()
+        draft = self._staged()
+        program = draft.program.with_parameters(values)
+        found, reason = self._trial_fitness(program)
+        self._keep(draft, [Trial("given", dict(values), found, reason)])
+        return Tuned(program, found, 1, reason)
+
+    def optimize_parameters(self, trials: int, gradient_steps: int) -> Tuned:
+        """Tune the staged draft; it keeps the best setting.
+
+        Fitness is that of the refinement episodes, so that drafts can be compared by it.
+        """
+        self._spend()
+        draft = self._staged()
+        space = draft.program.space
+        tried = halton_trials(draft.program, trials, lambda v: self._trial_fitness(draft.program.with_parameters(v)))
+        self._keep(draft, tried)
+        usable = [trial for trial in tried if trial.fitness is not None]
+        if not usable:
+            draft.state, draft.reason = "untuned", tried[0].reason
+            return Tuned(draft.program, None, len(tried), tried[0].reason)
+        best = max(usable, key=lambda trial: trial.fitness or 0.0)
+        options = [tried[0], best] if tried[0].fitness is not None and best is not tried[0] else [best]
+        tuned = max((self._refined(draft, trial, gradient_steps) for trial in options), key=_fitness_of)
+        draft.program, draft.state, draft.reason = tuned.program, "tuned", tuned.reason
+        return replace(tuned, trials=len(draft.trials)) if space else tuned
+
+    def submit_staged_candidate(self) -> Submission:
+        """Submit the staged draft with its tuned parameters."""
+        return self.submit_candidate(self._staged().program)
+
+    def submit_candidate(self, program: KernelProgram) -> Submission:
+        """Verify, evaluate and store a program; a program below T2 is refused and stored nowhere.
+
+        Raises:
+            ProgramRefused: when its source breaks a rule, a parent is unknown, or it has no formulation.
+        """
+        self._spend()
+        self._require_sound(program)
+        evidence = self._verify(program)
+        submission = self._accept(program, evidence) if evidence.accepted else _refusal(program, evidence.reason)
+        for draft in self.drafts:
+            if draft.program.id == program.id:
+                draft.state = "accepted" if submission.accepted else "rejected"
+                draft.reason = submission.reason
+        self.submissions.append(submission)
+        return submission
+
+    # What the run leaves
+
+    def entries(self) -> Entries:
+        """Drafts and trials, for the transaction that closes the run."""
+        drafts = tuple(
+            DraftRecord(
+                self._campaign,
+                self._brief.index,
+                draft.index,
+                draft.program.to_json(),
+                draft.state,
+                program_id=draft.program.id if draft.state == "accepted" else None,
+                reason=draft.reason,
+            )
+            for draft in self.drafts
+        )
+        return Entries(drafts=drafts, trials=tuple(trial for draft in self.drafts for trial in draft.trials))
+
+    # Steps
+
+    def _spend(self) -> None:
+        if self._calls >= self._brief.max_tool_calls:
+            raise BudgetSpent(f"Expected at most {self._brief.max_tool_calls} tool calls in a run. Got one more.")
+        self._calls += 1
+
+    def _staged(self) -> Draft:
+        if not self.drafts or self.drafts[-1].state == "refused":
+            raise InputError("Expected a staged candidate. Got none.", hint="Call stage_candidate first.")
+        return self.drafts[-1]
+
+    def _require_sound(self, program: KernelProgram) -> None:
+        if program.formulation is None:
+            raise ProgramRefused(
+                "Expected a formulation before the source. Got none.", hint="Call propose_formulation first."
+            )
+        unknown = [parent for parent in program.parents if parent not in self._relatives]
+        if unknown:
+            raise ProgramRefused(
+                f"Expected parents among the accepted programs. Got {', '.join(unknown)}.",
+                hint="Leave parents empty for a new root.",
+            )
+        screen(program.source, program.rules)
+
+    def _verify(self, program: KernelProgram) -> Evidence:
+        if program.id not in self._evidence:
+            options = self._bench.options
+            dimensions = options.made().dimensions
+            self._evidence[program.id] = verify(program, dimensions, options.seed, resolve=self._relatives.__getitem__)
+        return self._evidence[program.id]
+
+    def _trial_fitness(self, program: KernelProgram) -> tuple[float | None, str | None]:
+        setting = self._bench.options.trials()
+        return self._fitness(program, lambda kernel: _mean_crps(kernel, setting))
+
+    def _fitness(
+        self, program: KernelProgram, measure: Callable[[KernautKernel], float]
+    ) -> tuple[float | None, str | None]:
+        kernel = None
+        try:
+            kernel = interpret(program, resolve=self._relatives.__getitem__)
+            return fitness(measure(kernel), len(program.space)), None
+        except KernautError as error:
+            return None, error.message
+        finally:
+            if kernel is not None:
+                kernel.close()
+
+    def _refined(self, draft: Draft, trial: Trial, steps: int) -> Tuned:
+        """Gradient steps from one trial where the source allows, then the fitness on the refinement episodes."""
+        program = draft.program.with_parameters(trial.values)
+        groups = stacked(self._bench.options.refinement())
+        backend = screen(program.source, program.rules).backend
+        if steps and backend == "torch" and any(spec.type == "float" for spec in program.space):
+            kernel = interpret(program, resolve=self._relatives.__getitem__)
+            try:
+                values, _ = refine(kernel, program.space, groups, steps)
+                program = program.with_parameters(values)
+            except KernautError as error:
+                self._keep(draft, [Trial("gradient", dict(trial.values), None, error.message)])
+            finally:
+                kernel.close()
+        setting = self._bench.options.refinement()
+        found, reason = self._fitness(program, lambda kernel: _mean_crps(kernel, setting))
+        self._keep(
+            draft,
+            [Trial("gradient", {spec.name: program.parameters[spec.name] for spec in program.space}, found, reason)],
+        )
+        return Tuned(program, found, 1, reason)
+
+    def _keep(self, draft: Draft, trials: list[Trial]) -> None:
+        for trial in trials:
+            place = len(draft.trials)
+            draft.trials.append(
+                TrialRecord(
+                    self._campaign,
+                    self._brief.index,
+                    draft.index,
+                    place,
+                    trial.method,
+                    dict(trial.values),
+                    trial.fitness,
+                    reason=trial.reason,
+                )
+            )
+
+    def _accept(self, program: KernelProgram, evidence: Evidence) -> Submission:
+        options = self._bench.options
+        setting = options.training()
+        evaluation = evaluate(program_subject(program), setting, programs=self._relatives)
+        failed = [outcome for outcome in evaluation.predictive if not outcome.scored]
+        if len(failed) == len(evaluation.predictive):
+            return _refusal(program, f"every episode failed: {failed[0].reason}")
+        try:
+            kernel = interpret(program, resolve=self._relatives.__getitem__)
+            found = fingerprint(kernel)
+            kernel.close()
+        except KernautError as error:
+            return _refusal(program, f"no fingerprint: {error.message}")
+        distance, nearest_name = nearest(found, self._others)
+        scores = search_scores(
+            evaluation,
+            self._bench.measure,
+            distance,
+            threshold=options.novelty_threshold,
+            mode=options.elite_score,
+        )
+        formulation = program.formulation
+        assert formulation is not None
+        position = sum(submission.accepted for submission in self.submissions)
+        record = _evidence_record(program, evidence, options.seed, options.made().dimensions)
+        measured = _evaluation_record(program, evaluation, options.seed, scores.to_json(), options.to_json())
+        details = {
+            "fingerprint": found.tolist(),
+            "nearest": nearest_name,
+            "novelty_distance": distance,
+            "scores": scores.to_json(),
+        }
+        self._journal(
+            Entries(
+                programs=(program,),
+                lineage=tuple(self._edges(program)),
+                evidence=(record,),
+                evaluations=(measured,),
+                accepted=(
+                    AcceptedRecord(
+                        self._campaign,
+                        self._brief.index,
+                        position,
+                        program.id,
+                        niche=formulation.construction_niche,
+                        feature_growth=formulation.feature_growth,
+                        novelty_band=band(distance),
+                        score=scores.score,
+                        elite_score=scores.elite_score,
+                        evidence_id=record.id,
+                        evaluation_id=measured.id,
+                        details=details,
+                    ),
+                ),
+            )
+        )
+        self._others.append((program.id, found))
+        return Submission(program.id, True, scores.score, scores.elite_score, band(distance))
+
+    def _edges(self, program: KernelProgram) -> list[LineageRecord]:
+        """Edges to the parents: a revision or recombination, counted only where the parsed source differs."""
+        kind = "revision" if len(program.parents) == 1 else "recombination"
+        own = normalized_source(program.source)
+        return [
+            LineageRecord(
+                program.id,
+                parent,
+                kind,  # type: ignore[arg-type]
+                counts=normalized_source(self._relatives[parent].source) != own,
+            )
+            for parent in dict.fromkeys(program.parents)
+        ]
+
+
+@torch.no_grad()
+def _mean_crps(kernel: KernautKernel, setting: Any) -> float:
+    return float(mean_query_crps(kernel, stacked(setting)))
+
+
+def _fitness_of(tuned: Tuned) -> float:
+    return float("-inf") if tuned.fitness is None else tuned.fitness
+
+
+def _refusal(program: KernelProgram, reason: str | None) -> Submission:
+    return Submission(program.id, False, None, None, None, reason)
+
+
+def _versions() -> dict[str, str]:
+    return {name: version for name, version in package_versions().items() if version is not None}
+
+
+def _evidence_record(
+    program: KernelProgram, evidence: Evidence, seed: int, dimensions: tuple[int, ...]
+) -> EvidenceRecord:
+    return EvidenceRecord(
+        program.id, evidence.accepted, evidence.tier, dimensions, seed, evidence.to_json(), _versions()
+    )
+
+
+def _evaluation_record(
+    program: KernelProgram,
+    evaluation: Evaluation,
+    seed: int,
+    scores: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> EvaluationRecord:
+    setting = evaluation.setting
+    return EvaluationRecord(
+        program_id=program.id,
+        benchmark=setting.benchmark,
+        split=setting.split,
+        purpose="search",
+        seed=seed,
+        options=options,
+        data_digest=setting.made().digest(),
+        versions=_versions(),
+        scores=scores,
+        outcomes=tuple(outcome.to_json() for outcome in (*evaluation.predictive, *evaluation.rollouts)),
+    )

@@ -1,0 +1,143 @@
+"""What every run of a campaign measures programs with: options, episodes, references.
+
+The options are small and travel to worker processes; episodes are stacked once in each process and kept there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from kernaut.digest import FrozenMapping, thaw
+from kernaut.episodes.benchmark import Benchmark
+from kernaut.errors import InputError
+from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
+from kernaut.evaluation.references import extension_references, family_winners, fixed_grid
+from kernaut.evaluation.subject import Subject
+from kernaut.fitting.group import EpisodeGroup
+from kernaut.search.novelty import Fingerprint, fingerprint
+from kernaut.search.scores import EliteMode, Yardstick, yardstick
+
+REFINEMENT_EPISODES = 20
+"""Tuning episodes a family that gradient steps use."""
+SEARCH_STEPS = 3
+SEARCH_CANDIDATES = 64
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What steers the measurements of a campaign.
+
+    Args:
+        benchmark: a registered benchmark's name.
+        seed: the campaign's seed; verification uses it too, the partitions never.
+        episodes_per_family: meta-training episodes that submissions are scored on.
+        novelty_threshold: fingerprint distance below which novelty is penalized; 0 turns it off.
+        elite_score: ``paper`` or ``score``.
+        benchmark_options: what the benchmark is made with.
+
+    Raises:
+        InputError: for a value out of range.
+    """
+
+    benchmark: str = "bbo"
+    seed: int = 0
+    episodes_per_family: int = 2
+    novelty_threshold: float = 0.08
+    elite_score: EliteMode = "paper"
+    benchmark_options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise InputError(f"Expected a seed that is a whole number of at least 0. Got {self.seed!r}.")
+        if not 0.0 <= self.novelty_threshold <= 2.0:
+            raise InputError(f"Expected a novelty threshold from 0 (off) to 2. Got {self.novelty_threshold!r}.")
+        if self.elite_score not in ("paper", "score"):
+            raise InputError(f"Expected an elite score of paper, score. Got {self.elite_score!r}.")
+        made = self.training().made()
+        made.episodes("train", self.episodes_per_family)
+
+    def training(self) -> Setting:
+        """Meta-training episodes and short rollouts that submissions are scored on."""
+        return Setting(
+            self.benchmark,
+            "train",
+            self.episodes_per_family,
+            self.benchmark_options,
+            bo_steps=SEARCH_STEPS,
+            candidates=SEARCH_CANDIDATES,
+        )
+
+    def trials(self) -> Setting:
+        """One tuning episode a family: what tuning trials are scored on."""
+        return Setting(self.benchmark, "train", 1, self.benchmark_options, tuning=True)
+
+    def refinement(self) -> Setting:
+        """More tuning episodes: what gradient steps use, and what drafts are compared on."""
+        return Setting(self.benchmark, "train", REFINEMENT_EPISODES, self.benchmark_options, tuning=True)
+
+    def made(self) -> Benchmark:
+        """The benchmark."""
+        return self.training().made()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the seed, as stored with a campaign."""
+        return {
+            "episodes_per_family": self.episodes_per_family,
+            "novelty_threshold": self.novelty_threshold,
+            "elite_score": self.elite_score,
+            "benchmark_options": thaw(self.benchmark_options),
+            "refinement_episodes": REFINEMENT_EPISODES,
+            "search_steps": SEARCH_STEPS,
+            "search_candidates": SEARCH_CANDIDATES,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Workbench:
+    """Options with what was measured once for the whole campaign; picklable.
+
+    Args:
+        options: the search's options.
+        measure: the best references on each measure.
+        known: fingerprints of all references by name.
+        winners: the winner of each reference family on the campaign's meta-training setting.
+    """
+
+    options: SearchOptions
+    measure: Yardstick
+    known: tuple[tuple[str, Fingerprint], ...]
+    winners: tuple[Evaluation, ...]
+
+
+def prepare(options: SearchOptions, *, workers: int = 1, done: Callable[[int], None] | None = None) -> Workbench:
+    """Measure the references.
+
+    Args:
+        options: the search's options.
+        workers: processes.
+        done: called with the number of references evaluated so far.
+    """
+    references = [*fixed_grid(), *extension_references()]
+    subjects = [winner.subject for winner in family_winners(references, options.training(), workers=workers, done=done)]
+    winners = tuple(row[0] for row in evaluate_all(subjects, [options.training()]))
+    return Workbench(options, yardstick(winners), tuple(_fingerprints(references)), winners)
+
+
+def _fingerprints(references: list[Subject]) -> list[tuple[str, np.ndarray]]:
+    found = []
+    for subject in references:
+        kernel = subject.kernel()
+        found.append((subject.name, fingerprint(kernel)))
+        kernel.close()
+    return found
+
+
+@lru_cache(maxsize=4)
+def stacked(setting: Setting) -> tuple[EpisodeGroup, ...]:
+    """The stacked episodes of a setting, kept in this process."""
+    return setting.episodes()
