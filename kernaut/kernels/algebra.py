@@ -138,11 +138,10 @@ class Wrapper(Form):
 
 
 class ScaleForm(Wrapper):
-    """k(x, z) = weight child(x, z), or weight^2 child(x, z) where ``squared``."""
+    """k(x, z) = weight child(x, z)."""
 
-    def __init__(self, child: Form, *, squared: bool = False) -> None:
+    def __init__(self, child: Form) -> None:
         super().__init__(1, child)
-        self.squared = squared
 
     def embed(self, x: Tensor, theta: Tensor) -> Embedding:
         """The child's embedding."""
@@ -150,19 +149,15 @@ class ScaleForm(Wrapper):
 
     def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
         """The child's covariances, scaled."""
-        return column(self._weight(theta)) * super().cross(a, b, theta)
+        return column(theta[..., 0]) * super().cross(a, b, theta)
 
     def diagonal(self, a: Embedding, theta: Tensor) -> Tensor:
         """The child's variances, scaled."""
-        return self._weight(theta)[..., None] * super().diagonal(a, theta)
+        return theta[..., :1] * super().diagonal(a, theta)
 
     def features(self, x: Tensor, theta: Tensor) -> Tensor:
         """The child's features, times the root of the weight."""
-        root = theta[..., 0] if self.squared else theta[..., 0].sqrt()
-        return column(root) * self.child.features(x, theta[..., 1:])
-
-    def _weight(self, theta: Tensor) -> Tensor:
-        return theta[..., 0].square() if self.squared else theta[..., 0]
+        return column(theta[..., 0].sqrt()) * self.child.features(x, theta[..., 1:])
 
 
 class PullbackForm(Wrapper):

@@ -8,7 +8,8 @@ anew only when it changes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 
 from kernaut.errors import InputError, ProgramRefused
 from kernaut.kernels.component import Component
-from kernaut.kernels.form import Embedding, Form
+from kernaut.kernels.form import Embedding, Form, rows_of
 from kernaut.program.base_node import NumberReader
 from kernaut.program.closure import Node, Resolve, closure_node
 from kernaut.program.program import KernelProgram
@@ -28,9 +29,9 @@ Assemble: TypeAlias = Callable[[Node], Form]
 class KnownPrograms:
     """Looks programs up by identifier and keeps what it found, so that copies in other processes need no archive."""
 
-    def __init__(self, resolve: Resolve | None) -> None:
+    def __init__(self, resolve: Resolve | None = None, found: Mapping[str, KernelProgram] | None = None) -> None:
         self._resolve = resolve
-        self._found: dict[str, KernelProgram] = {}
+        self._found = dict(found or {})
 
     def __call__(self, identifier: str) -> KernelProgram:
         """The program of that identifier.
@@ -45,13 +46,17 @@ class KnownPrograms:
         return self._found[identifier]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_known, (dict(self._found),))
+        return (KnownPrograms, (None, self._found))
 
 
-def _known(found: dict[str, KernelProgram]) -> KnownPrograms:
-    programs = KnownPrograms(None)
-    programs._found.update(found)
-    return programs
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """A checked tree: its numbers, their places in the child's vector (-1: plain), and whether some place was lost."""
+
+    node: Node
+    numbers: Tensor
+    places: Tensor
+    detached: bool
 
 
 class ClosureForm(Form):
@@ -60,19 +65,20 @@ class ClosureForm(Form):
     Args:
         component: a ``closure_tree`` program.
         assemble: makes forms of nodes.
-        resolve: looks up program leaves given by identifier.
+        programs: looks up program leaves given by identifier.
     """
 
-    def __init__(self, component: Component, assemble: Assemble, resolve: Resolve | None) -> None:
+    def __init__(self, component: Component, assemble: Assemble, programs: KnownPrograms) -> None:
         self.component = component
         self.size = len(component.names)
         self._assemble = assemble
-        self._programs = KnownPrograms(resolve)
+        self._programs = programs
         self._skeleton: tuple[Any, ...] | None = None
         self._form: Form | None = None
+        self._last: tuple[tuple[str, list[float]], _Tree] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_skeleton": None, "_form": None}
+        return self.__dict__ | {"_skeleton": None, "_form": None, "_last": None}
 
     def resolved(self, theta: Tensor) -> tuple[Form, Tensor]:
         """The tree's form, and its parameters ``*p x q``.
@@ -81,8 +87,7 @@ class ClosureForm(Form):
             ProgramRefused: when the tree breaks a rule, naming the path.
             InputError: when rows of a parameter batch have different structures.
         """
-        rows = theta.reshape(-1, theta.shape[-1]) if theta.dim() > 1 else theta[None]
-        answers = [self._row(row) for row in rows]
+        answers = [self._row(row) for row in rows_of(theta)]
         node = answers[0][0]
         skeleton = node.skeleton()
         if any(other.skeleton() != skeleton for other, _ in answers[1:]):
@@ -93,23 +98,33 @@ class ClosureForm(Form):
             self._form, self._skeleton = self._assemble(node), skeleton
         if theta.dim() == 1:
             return self._form, answers[0][1]
-        return self._form, torch.stack([numbers for _, numbers in answers]).reshape(*theta.shape[:-1], -1)
+        numbers = torch.stack([own for _, own in answers])
+        return self._form, numbers.reshape(*theta.shape[:-1], numbers.shape[-1])
 
     def _row(self, row: Tensor) -> tuple[Node, Tensor]:
         """The tree at one parameter row, and its numbers as a function of that row."""
         structure, values = self.component.tree(row)
-        reader = NumberReader(values.tolist())
+        tree = self._read(structure, values.tolist())
+        numbers = tree.numbers.to(row.device)
+        if len(values):
+            numbers = torch.where(tree.places >= 0, values[tree.places.clamp_min(0)], numbers)
+        if row.requires_grad and torch.is_grad_enabled() and (tree.detached or not self.component.differentiable):
+            numbers = _NotDifferentiable.apply(numbers, row, self.component.program.name)
+        return tree.node, numbers
+
+    def _read(self, structure: str, values: list[float]) -> _Tree:
+        """Read and check a tree; the last one is kept."""
+        if self._last is not None and self._last[0] == (structure, values):
+            return self._last[1]
+        reader = NumberReader(values)
         try:
             node = closure_node(json.loads(structure), reader=reader, resolve=self._programs)
         except (ValueError, RecursionError) as error:
             raise ProgramRefused(f"Expected closure_tree to return a tree of JSON values. Got: {error}.") from error
-        numbers = torch.tensor(node.numbers(), dtype=row.dtype, device=row.device)
-        places = torch.tensor(reader.references, device=row.device)
-        if len(values):
-            numbers = torch.where(places >= 0, values[places.clamp_min(0)], numbers)
-        if row.requires_grad and torch.is_grad_enabled() and (reader.detached or not self.component.differentiable):
-            numbers = _NotDifferentiable.apply(numbers, row, self.component.program.name)
-        return node, numbers
+        numbers = torch.tensor(node.numbers(), dtype=torch.float64)
+        tree = _Tree(node, numbers, torch.tensor(reader.references, dtype=torch.long), reader.detached)
+        self._last = ((structure, values), tree)
+        return tree
 
     def embed(self, x: Tensor, theta: Tensor) -> Embedding:
         """The tree's embedding."""

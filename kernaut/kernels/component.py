@@ -168,9 +168,7 @@ class Component:
         for part in slices:
             block = None if points is None else points[part]
             cut = tuple(cotangents) if points is None else tuple(c[part] for c in cotangents)
-            answer = self.child.pullback(
-                block, parameters, cut, input_dimension=dimension, want_points=want_points
-            )
+            answer = self.child.pullback(block, parameters, cut, input_dimension=dimension, want_points=want_points)
             gradient += [answer.parameters.get(name, 0.0) for name in self.names]
             if answer.points is not None:
                 parts.append(answer.points)

@@ -7,6 +7,7 @@ shared by copies, and nest: a sum gives each child its slice of ``theta``.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, TypeAlias
@@ -115,3 +116,8 @@ def distance(a: Tensor, b: Tensor) -> Tensor:
     the latter is off by 6e-8 at coincident points.
     """
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def rows_of(theta: Tensor) -> Tensor:
+    """``*p x size`` parameters as a list of rows, ``P x size`` (sizes of 0 included, unlike ``reshape(-1, size)``)."""
+    return theta.reshape(math.prod(theta.shape[:-1]), theta.shape[-1])

@@ -13,7 +13,7 @@ import torch
 from kernaut.errors import ProgramRefused
 from kernaut.kernels.additive_feature_map import AdditiveFeatureMap
 from kernaut.kernels.algebra import ProductForm, PullbackForm, ScaleForm, SumForm
-from kernaut.kernels.closure import ClosureForm
+from kernaut.kernels.closure import ClosureForm, KnownPrograms
 from kernaut.kernels.component import Component
 from kernaut.kernels.feature_map import FeatureMap
 from kernaut.kernels.form import Form
@@ -37,20 +37,18 @@ class Assembly:
 
     Args:
         pool: starts the children; the process's default pool if absent.
-        resolve: looks up program leaves given by identifier.
+        programs: looks up program leaves given by identifier.
         chain: identifiers of the programs around the present one.
     """
 
-    def __init__(
-        self, pool: SandboxPool | None = None, resolve: Resolve | None = None, chain: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, pool: SandboxPool | None, programs: KnownPrograms, chain: tuple[str, ...] = ()) -> None:
         self.pool = pool
-        self.resolve = resolve
+        self.programs = programs
         self.chain = chain
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pools and archives stay in their process."""
-        return (Assembly, (None, None, self.chain))
+        """Pools stay in their process."""
+        return (Assembly, (None, self.programs, self.chain))
 
     def __call__(self, node: Node) -> Form:
         """The form of a checked node; its parameters are laid out as ``node.numbers()``.
@@ -103,8 +101,8 @@ class Assembly:
                 transformed = InputTransform(component, bases[1])
                 return Residual(bases[0], transformed, leaf.floats, leaf.residual_weight)
             case "closure":
-                inner = Assembly(self.pool, self.resolve, (*self.chain, program.id))
-                form = ClosureForm(component, inner, self.resolve)
+                inner = Assembly(self.pool, self.programs, (*self.chain, program.id))
+                form = ClosureForm(component, inner, self.programs)
                 form.resolved(torch.tensor(leaf.numbers(), dtype=torch.float64))
                 return form
             case _:
@@ -139,5 +137,5 @@ def interpret(
         SandboxFailure: when a closure program gives no tree.
     """
     leaf = program_leaf(program)
-    form = Assembly(pool, resolve).program(leaf)
+    form = Assembly(pool, KnownPrograms(resolve)).program(leaf)
     return KernautKernel(form, leaf.floats, leaf.numbers(), program, batch_shape=batch_shape, active_dims=active_dims)

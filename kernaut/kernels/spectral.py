@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.kernels.component import Component
-from kernaut.kernels.form import FeatureForm
+from kernaut.kernels.form import FeatureForm, rows_of
 
 
 class Spectral(FeatureForm):
@@ -41,8 +41,7 @@ class Spectral(FeatureForm):
 
     def _components(self, dimension: int, theta: Tensor) -> tuple[Tensor, Tensor]:
         """Frequencies ``*p x m x d`` and raw weights ``*p x m``."""
-        rows = theta.reshape(-1, theta.shape[-1]) if theta.dim() > 1 else theta[None]
-        answers = [self.component.call(None, row, dimension) for row in rows]
+        answers = [self.component.call(None, row, dimension) for row in rows_of(theta)]
         for frequencies, raw in answers:
             if frequencies.dim() != 2 or frequencies.shape[1] != dimension or raw.shape != frequencies.shape[:1]:
                 raise SandboxFailure(

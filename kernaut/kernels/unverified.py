@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernaut.errors import SandboxFailure
 from kernaut.kernels.component import Component
-from kernaut.kernels.form import Embedding, Form
+from kernaut.kernels.form import Embedding, Form, rows_of
 
 
 class Unverified(Form):
@@ -51,7 +51,7 @@ class Unverified(Form):
         n = x.shape[-2]
         batch = torch.broadcast_shapes(x.shape[:-2], theta.shape[:-1])
         points = x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:])
-        rows = theta.expand(*batch, theta.shape[-1]).reshape(-1, theta.shape[-1])
+        rows = rows_of(theta.expand(*batch, theta.shape[-1]))
         matrices = [self.component.call(one, row)[0] for one, row in zip(points, rows, strict=True)]
         for matrix in matrices:
             if matrix.shape != (n, n):

@@ -110,6 +110,12 @@ PROGRAMS = {
 }
 
 
+@pytest.fixture(scope="session")
+def all_programs() -> dict[str, KernelProgram]:
+    """The example programs by name."""
+    return PROGRAMS
+
+
 @pytest.fixture
 def program() -> Callable[[str], KernelProgram]:
     """An example program by name."""
