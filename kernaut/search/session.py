@@ -13,27 +13,20 @@ from typing import Any
 import torch
 
 from kernaut.archive.records import (
-    AcceptedRecord,
     DraftRecord,
     Entries,
-    EvaluationRecord,
-    EvidenceRecord,
-    LineageRecord,
     TrialRecord,
 )
 from kernaut.authors.author import Brief, Staged, Submission, Tuned
 from kernaut.errors import BudgetSpent, InputError, KernautError, ProgramRefused
-from kernaut.evaluation.evaluate import Evaluation, evaluate
-from kernaut.evaluation.report import package_versions
-from kernaut.evaluation.subject import program_subject
 from kernaut.fitting.objective import mean_query_crps
 from kernaut.kernels.interpreter import interpret
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.formulation import Formulation
 from kernaut.program.program import KernelProgram
-from kernaut.program.screening import normalized_source, screen
-from kernaut.search.novelty import Fingerprint, band, fingerprint, nearest
-from kernaut.search.scores import search_scores
+from kernaut.program.screening import screen
+from kernaut.search.novelty import Fingerprint, band
+from kernaut.search.submission import Place, acceptance, measure
 from kernaut.search.tuning import Trial, fitness, halton_trials, refine
 from kernaut.search.workbench import Workbench, stacked
 from kernaut.verification.evidence import Evidence
@@ -275,77 +268,14 @@ class Session:
             )
 
     def _accept(self, program: KernelProgram, evidence: Evidence) -> Submission:
-        options = self._bench.options
-        setting = options.training()
-        evaluation = evaluate(program_subject(program), setting, programs=self._relatives)
-        failed = [outcome for outcome in evaluation.predictive if not outcome.scored]
-        if len(failed) == len(evaluation.predictive):
-            return _refusal(program, f"every episode failed: {failed[0].reason}")
-        try:
-            kernel = interpret(program, resolve=self._relatives.__getitem__)
-            found = fingerprint(kernel)
-            kernel.close()
-        except KernautError as error:
-            return _refusal(program, f"no fingerprint: {error.message}")
-        distance, nearest_name = nearest(found, self._others)
-        scores = search_scores(
-            evaluation,
-            self._bench.measure,
-            distance,
-            threshold=options.novelty_threshold,
-            mode=options.elite_score,
-        )
-        formulation = program.formulation
-        assert formulation is not None
-        position = sum(submission.accepted for submission in self.submissions)
-        record = _evidence_record(program, evidence, options.seed, options.made().dimensions)
-        measured = _evaluation_record(program, evaluation, options.seed, scores.to_json(), options.to_json())
-        details = {
-            "fingerprint": found.tolist(),
-            "nearest": nearest_name,
-            "novelty_distance": distance,
-            "scores": scores.to_json(),
-        }
-        self._journal(
-            Entries(
-                programs=(program,),
-                lineage=tuple(self._edges(program)),
-                evidence=(record,),
-                evaluations=(measured,),
-                accepted=(
-                    AcceptedRecord(
-                        self._campaign,
-                        self._brief.index,
-                        position,
-                        program.id,
-                        niche=formulation.construction_niche,
-                        feature_growth=formulation.feature_growth,
-                        novelty_band=band(distance),
-                        score=scores.score,
-                        elite_score=scores.elite_score,
-                        evidence_id=record.id,
-                        evaluation_id=measured.id,
-                        details=details,
-                    ),
-                ),
-            )
-        )
-        self._others.append((program.id, found))
-        return Submission(program.id, True, scores.score, scores.elite_score, band(distance))
-
-    def _edges(self, program: KernelProgram) -> list[LineageRecord]:
-        """Edges to the parents: a revision or recombination, counted only where the parsed source differs."""
-        kind = "revision" if len(program.parents) == 1 else "recombination"
-        own = normalized_source(program.source)
-        return [
-            LineageRecord(
-                program.id,
-                parent,
-                kind,  # type: ignore[arg-type]
-                counts=normalized_source(self._relatives[parent].source) != own,
-            )
-            for parent in dict.fromkeys(program.parents)
-        ]
+        place = Place(self._campaign, self._brief.index, sum(submission.accepted for submission in self.submissions))
+        measured = measure(program, self._bench, self._others, self._relatives)
+        if isinstance(measured, str):
+            return _refusal(program, measured)
+        self._journal(acceptance(program, evidence, measured, place, self._bench.options, self._relatives))
+        self._others.append((program.id, measured.fingerprint))
+        scores = measured.scores
+        return Submission(program.id, True, scores.score, scores.elite_score, band(measured.distance))
 
 
 @torch.no_grad()
@@ -359,37 +289,3 @@ def _fitness_of(tuned: Tuned) -> float:
 
 def _refusal(program: KernelProgram, reason: str | None) -> Submission:
     return Submission(program.id, False, None, None, None, reason)
-
-
-def _versions() -> dict[str, str]:
-    return {name: version for name, version in package_versions().items() if version is not None}
-
-
-def _evidence_record(
-    program: KernelProgram, evidence: Evidence, seed: int, dimensions: tuple[int, ...]
-) -> EvidenceRecord:
-    return EvidenceRecord(
-        program.id, evidence.accepted, evidence.tier, dimensions, seed, evidence.to_json(), _versions()
-    )
-
-
-def _evaluation_record(
-    program: KernelProgram,
-    evaluation: Evaluation,
-    seed: int,
-    scores: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> EvaluationRecord:
-    setting = evaluation.setting
-    return EvaluationRecord(
-        program_id=program.id,
-        benchmark=setting.benchmark,
-        split=setting.split,
-        purpose="search",
-        seed=seed,
-        options=options,
-        data_digest=setting.made().digest(),
-        versions=_versions(),
-        scores=scores,
-        outcomes=tuple(outcome.to_json() for outcome in (*evaluation.predictive, *evaluation.rollouts)),
-    )
