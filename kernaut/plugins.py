@@ -11,7 +11,7 @@ from typing import Any
 
 from kernaut.errors import InputError
 
-GROUPS = ("kernaut.tasks", "kernaut.models", "kernaut.baselines")
+GROUPS = ("kernaut.tasks", "kernaut.models", "kernaut.baselines", "kernaut.policies", "kernaut.families")
 
 
 def extensions(group: str) -> dict[str, EntryPoint]:
