@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from kernaut.digest import content_id
+from kernaut.episodes.coordinate import Coordinate
 from kernaut.episodes.episode import Episode, RolloutTask, require_per_family, require_split
 
 
@@ -21,6 +22,8 @@ class Benchmark(ABC):
         dimensions: input dimensions that programs declare for it, and are verified in.
         metrics: ``predictive.mean_crps`` and, with optimization tasks, ``bo.regret_auc``.
         has_rollouts: whether it has optimization tasks.
+        reference_grid: which fixed grid of reference kernels it is compared with, see :mod:`kernaut.evaluation.references`.
+        coordinates: what its inputs are, in order, for authors; empty where they are anonymous points of the unit cube.
     """
 
     name: ClassVar[str]
@@ -28,6 +31,8 @@ class Benchmark(ABC):
     dimensions: tuple[int, ...]
     metrics: tuple[str, ...] = ("predictive.mean_crps",)
     has_rollouts: ClassVar[bool] = False
+    reference_grid: ClassVar[str] = "cube"
+    coordinates: tuple[Coordinate, ...] = ()
 
     @abstractmethod
     def families(self, split: str) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ from typing import Any
 
 from kernaut.episodes.bbo import BlackBoxOptimization
 from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.greenhouse import GreenhouseGases
 from kernaut.errors import InputError
 from kernaut.plugins import extensions, load_extension
 
 GROUP = "kernaut.tasks"
-OWN: dict[str, type[Benchmark]] = {BlackBoxOptimization.name: BlackBoxOptimization}
+OWN: dict[str, type[Benchmark]] = {kind.name: kind for kind in (BlackBoxOptimization, GreenhouseGases)}
 
 
 def benchmark_names() -> tuple[str, ...]:

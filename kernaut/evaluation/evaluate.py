@@ -18,7 +18,7 @@ from kernaut.evaluation.engine import ordered_map
 from kernaut.evaluation.outcome import Outcome, failure
 from kernaut.evaluation.scoring import score_predictive, score_rollouts
 from kernaut.evaluation.subject import Subject
-from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.prefixes import Group, stack_episodes
 from kernaut.fitting.rollout import CANDIDATES, RolloutGroup
 from kernaut.program.program import KernelProgram
 from kernaut.sandbox.pool import SandboxPool, default_pool
@@ -56,7 +56,7 @@ class Setting:
         """
         return benchmark_named(self.benchmark, **thaw(self.options))
 
-    def episodes(self) -> tuple[EpisodeGroup, ...]:
+    def episodes(self) -> tuple[Group, ...]:
         """Stacked predictive episodes; empty unless ``predictive``.
 
         Raises:
@@ -146,7 +146,7 @@ def evaluate_all(
     """
     work = [(subject, setting) for subject in subjects for setting in settings]
     if workers > 1 and any(isinstance(subject.content, KernelProgram) for subject in subjects):
-        default_pool()
+        default_pool().start()
     results = ordered_map(partial(_evaluate_pair, programs=programs), work, workers=workers, done=done)
     width = len(settings)
     return [results[start : start + width] for start in range(0, len(results), width)] if width else []
@@ -156,19 +156,19 @@ def _evaluate_pair(pair: tuple[Subject, Setting], programs: Mapping[str, KernelP
     return evaluate(*pair, programs=programs)
 
 
-def _all_failed(groups: Sequence[EpisodeGroup] | Sequence[RolloutGroup], error: KernautError) -> tuple[Outcome, ...]:
+def _all_failed(groups: Sequence[Group] | Sequence[RolloutGroup], error: KernautError) -> tuple[Outcome, ...]:
     """The same failure for every episode or task, in the benchmark's order."""
     places: dict[int, Episode | RolloutTask] = {}
     for group in groups:
-        members: Sequence[Episode | RolloutTask] = group.episodes if isinstance(group, EpisodeGroup) else group.tasks
+        members: Sequence[Episode | RolloutTask] = group.tasks if isinstance(group, RolloutGroup) else group.episodes
         places |= zip(group.indices, members, strict=True)
     return tuple(failure(places[index].name, places[index].family, error) for index in sorted(places))
 
 
 @lru_cache(maxsize=8)
-def _episodes(setting: Setting) -> tuple[EpisodeGroup, ...]:
+def _episodes(setting: Setting) -> tuple[Group, ...]:
     made = setting.made()
-    return tuple(EpisodeGroup.stack(made.episodes(setting.split, setting.per_family, tuning=setting.tuning)))
+    return tuple(stack_episodes(made.episodes(setting.split, setting.per_family, tuning=setting.tuning)))
 
 
 @lru_cache(maxsize=8)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from kernaut.episodes.benchmark import Benchmark
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
 from kernaut.evaluation.outcome import mean_crps
@@ -51,6 +52,45 @@ def fixed_grid() -> list[Subject]:
         ]
     grid["spectral_mixture"] = [spectral_mixture_start(start) for start in range(MIXTURE_STARTS)]
     return subjects_of(grid)
+
+
+def series_grid() -> list[Subject]:
+    """The reference kernels of monthly records on [0, 1], where a year is 0.02 to 0.04 of the record: 46 kernels of 10 families.
+
+    ARD starts and spectral mixtures come as a trend and as a year; a mixture has a trend at frequency 0, an annual and a half-annual component.
+    """
+    grid: Grid = {}
+    for kind in ("rbf", "matern32", "matern52"):
+        grid[kind] = [{"lengthscale": scale} for scale in (0.05, 0.1, 0.25, 0.5, 1.0)]
+    grid["linear"] = [{}]
+    grid["periodic"] = [
+        {"lengthscale": scale, "period": period} for scale in (0.005, 0.01, 0.05) for period in (0.02, 0.03, 0.04, 0.05)
+    ]
+    grid["rq"] = [{"lengthscale": scale, "alpha": alpha} for scale in (0.1, 0.5) for alpha in (1.0, 4.0)]
+    for kind in ("ard_rbf", "ard_matern32", "ard_matern52"):
+        grid[kind] = [{"lengthscales": 0.75}, {"lengthscales": 0.02}]
+    grid["spectral_mixture"] = [
+        {"weights": [1.0, 0.03, 0.01], "means": [0.0, 1.0 / year, 2.0 / year], "scales": [trend, 0.3, 0.3]}
+        for trend in (0.2, 0.5)
+        for year in (0.02, 0.025, 0.03, 0.04)
+    ]
+    return subjects_of(grid)
+
+
+GRIDS: Mapping[str, Callable[[], list[Subject]]] = {"cube": fixed_grid, "series": series_grid}
+
+
+def reference_grid(benchmark: Benchmark) -> list[Subject]:
+    """The fixed grid of a benchmark, as protocol section 3 lists it for its kind of inputs.
+
+    Raises:
+        InputError: when the benchmark names a grid that does not exist.
+    """
+    if benchmark.reference_grid not in GRIDS:
+        raise InputError(
+            f"Expected a reference grid of {', '.join(GRIDS)} from benchmark {benchmark.name}. Got {benchmark.reference_grid!r}."
+        )
+    return GRIDS[benchmark.reference_grid]()
 
 
 def spectral_mixture_start(start: int, components: int = MIXTURE_COMPONENTS) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """One kernel on many episodes, or on many optimization tasks: an outcome for each, whatever happens.
 
-All episodes of equal size are scored in one batch: embed, covariances, eigendecompositions, predictions, scores.
+All episodes of equal size are scored in one batch: embed, covariances, eigendecompositions, predictions, scores.  Long episodes with shared points share their
+covariances and factors (:mod:`kernaut.fitting.prefixes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -14,9 +16,11 @@ from numpy.typing import NDArray
 from kernaut.episodes.episode import Episode, RolloutTask
 from kernaut.errors import InputError, KernautError, SandboxFailure
 from kernaut.evaluation.outcome import Outcome, failure
+from kernaut.evaluation.prefix_scoring import score_prefixes
 from kernaut.fitting.embedding import EmbeddedKernel, rows
-from kernaut.fitting.grid import NOT_DEFINITE, NOT_FINITE, fit_grid, predict
+from kernaut.fitting.grid import NOT_DEFINITE, NOT_FINITE, GridFit, fit_grid, predict
 from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.prefixes import Group, PrefixGroup, stack_episodes
 from kernaut.fitting.rollout import CANDIDATES, STEPS, RolloutGroup, rollout_group, rollout_groups
 from kernaut.scoring.predictive import predictive_scores
 from kernaut.scoring.regret import final_regret, regret_auc, regret_curve
@@ -24,7 +28,7 @@ from kernaut.scoring.regret import final_regret, regret_auc, regret_curve
 Array = NDArray[np.float64]
 
 
-def score_predictive(kernel: EmbeddedKernel, episodes: Sequence[Episode] | Sequence[EpisodeGroup]) -> list[Outcome]:
+def score_predictive(kernel: EmbeddedKernel, episodes: Sequence[Episode] | Sequence[Group]) -> list[Outcome]:
     """Fit amplitude and noise of each episode, predict its queries and score them.
 
     Args:
@@ -34,10 +38,14 @@ def score_predictive(kernel: EmbeddedKernel, episodes: Sequence[Episode] | Seque
     Returns:
         One outcome for each episode, in the order given.
     """
-    groups = episode_groups(episodes)
     found: dict[int, Outcome] = {}
-    for group in groups:
-        found |= zip(group.indices, _score_group(kernel, group), strict=True)
+    predicted: dict[int, list[_Predicted]] = {}
+    for group in episode_groups(episodes):
+        for single in _without_prefixes(kernel, group, found):
+            for part in _predict_group(kernel, single, found):
+                predicted.setdefault(part.mean.shape[-1], []).append(part)
+    for parts in predicted.values():
+        _score(parts, found)
     return [found[index] for index in sorted(found)]
 
 
@@ -64,57 +72,94 @@ def score_rollouts(
     return [found[index] for index in sorted(found)]
 
 
-def episode_groups(episodes: Sequence[Episode] | Sequence[EpisodeGroup]) -> list[EpisodeGroup]:
+def episode_groups(episodes: Sequence[Episode] | Sequence[Group]) -> list[Group]:
     """Stack episodes; groups pass through unchanged.
 
     Raises:
         InputError: for a mixture of both.
     """
     loose = [episode for episode in episodes if isinstance(episode, Episode)]
-    ready = [group for group in episodes if isinstance(group, EpisodeGroup)]
+    ready = [group for group in episodes if isinstance(group, (EpisodeGroup, PrefixGroup))]
     if loose and ready:
         raise InputError("Expected either episodes or stacked groups of them. Got both.")
-    return ready or EpisodeGroup.stack(loose)
+    return ready or stack_episodes(loose)
 
 
-def _score_group(kernel: EmbeddedKernel, group: EpisodeGroup) -> list[Outcome]:
-    """Outcomes in the group's order; when the batch raises, each episode is tried by itself, so that one bad point fails one episode."""
+def _without_prefixes(kernel: EmbeddedKernel, group: Group, found: dict[int, Outcome]) -> list[EpisodeGroup]:
+    """What remains to be scored of a group: nothing of windows that share their factors, whose outcomes are written to ``found``."""
+    if not isinstance(group, PrefixGroup):
+        return [group]
     try:
-        return _scored(kernel, group)
+        scored = score_prefixes(kernel, group)
     except KernautError as error:
-        if len(group) == 1 or _ended(error):
-            return [failure(episode.name, episode.family, error) for episode in group.episodes]
-        return [outcome for place in range(len(group)) for outcome in _score_group(kernel, group.take([place]))]
+        if not _ended(error):
+            return group.alone()
+        scored = dict(zip(group.indices, (failure(e.name, e.family, error) for e in group.episodes), strict=True))
+    found |= scored or {}
+    return group.alone() if scored is None else []
+
+
+@dataclass(frozen=True, eq=False)
+class _Predicted:
+    """Predictions of ``E`` episodes with ``q`` queries, and the fits behind them."""
+
+    group: EpisodeGroup
+    fit: GridFit
+    mean: Array
+    variance: Array
+
+
+def _predict_group(kernel: EmbeddedKernel, group: EpisodeGroup, found: dict[int, Outcome]) -> list[_Predicted]:
+    """Predictions of a group; when the batch raises, each episode is tried by itself, so that one bad point fails one episode.
+
+    Episodes that fail are written to ``found``.
+    """
+    try:
+        return [_predicted(kernel, group)]
+    except KernautError as error:
+        if len(group) > 1 and not _ended(error):
+            singles = (group.take([place]) for place in range(len(group)))
+            return [part for single in singles for part in _predict_group(kernel, single, found)]
+        for index, episode in zip(group.indices, group.episodes, strict=True):
+            found[index] = failure(episode.name, episode.family, error)
+        return []
 
 
 @torch.no_grad()
-def _scored(kernel: EmbeddedKernel, group: EpisodeGroup) -> list[Outcome]:
+def _predicted(kernel: EmbeddedKernel, group: EpisodeGroup) -> _Predicted:
     embedding = kernel.embed(group.points)
     count, total = group.fit_count, group.points.shape[-2]
     fitting, queries = rows(embedding, 0, count), rows(embedding, count, total)
     fit = fit_grid(kernel.cross(fitting, fitting).numpy(), group.fit_targets.numpy())
     mean, variance = predict(fit, kernel.cross(queries, fitting).numpy(), kernel.diagonal(queries).numpy())
-    finite = np.isfinite(mean).all(-1) & np.isfinite(variance).all(-1)
-    good = np.asarray(finite & ~fit.failed)
-    scores = predictive_scores(
-        np.where(good[:, None], mean, 0.0), np.sqrt(np.where(good[:, None], variance, 1.0)), group.query_targets.numpy()
+    return _Predicted(group, fit, mean, variance)
+
+
+def _score(parts: Sequence[_Predicted], found: dict[int, Outcome]) -> None:
+    """Score predictions with equally many queries in one pass; outcomes are written to ``found``."""
+    mean = np.concatenate([part.mean for part in parts])
+    variance = np.concatenate([part.variance for part in parts])
+    failed = np.concatenate([part.fit.failed for part in parts])
+    targets = np.concatenate([part.group.query_targets.numpy() for part in parts])
+    good = np.asarray(np.isfinite(mean).all(-1) & np.isfinite(variance).all(-1) & ~failed)
+    if not good.all():
+        mean, variance = np.where(good[:, None], mean, 0.0), np.where(good[:, None], variance, 1.0)
+    scores = _rows(predictive_scores(mean, np.sqrt(variance), targets))
+    fits = _rows(
+        {
+            "amplitude": np.concatenate([part.fit.amplitude for part in parts]),
+            "noise": np.concatenate([part.fit.noise for part in parts]),
+            "log_marginal": np.concatenate([part.fit.best_log_likelihood for part in parts]),
+            "condition": np.concatenate([part.fit.condition() for part in parts]),
+        }
     )
-    fits = {
-        "amplitude": fit.amplitude,
-        "noise": fit.noise,
-        "log_marginal": fit.best_log_likelihood,
-        "condition": fit.condition(),
-    }
-    score_rows = _rows(scores)
-    fit_rows = _rows(fits)
-    outcomes = []
-    for place, episode in enumerate(group.episodes):
-        if good[place]:
-            outcomes.append(Outcome(episode.name, episode.family, "scored", score_rows[place], fit_rows[place]))
+    places = [pair for part in parts for pair in zip(part.group.indices, part.group.episodes, strict=True)]
+    for row, (index, episode) in enumerate(places):
+        if good[row]:
+            found[index] = Outcome(episode.name, episode.family, "scored", scores[row], fits[row])
         else:
-            reason = NOT_DEFINITE if fit.failed[place] else NOT_FINITE
-            outcomes.append(Outcome(episode.name, episode.family, "failed", reason=reason))
-    return outcomes
+            reason = NOT_DEFINITE if failed[row] else NOT_FINITE
+            found[index] = Outcome(episode.name, episode.family, "failed", reason=reason)
 
 
 def _run_group(kernel: EmbeddedKernel, group: RolloutGroup) -> list[Outcome]:

@@ -6,7 +6,7 @@ Stacking is done once for a set of episodes and used for every program that is s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -59,6 +59,10 @@ class EpisodeGroup:
             fit_targets=self.fit_targets[chosen],
             query_targets=self.query_targets[chosen],
         )
+
+    def relabelled(self, indices: tuple[int, ...]) -> EpisodeGroup:
+        """The same episodes with other places in the sequence that was stacked."""
+        return replace(self, indices=indices)
 
     @staticmethod
     def stack(episodes: Sequence[Episode]) -> list[EpisodeGroup]:

@@ -15,15 +15,16 @@ from torch import Tensor
 
 from kernaut.errors import FitError
 from kernaut.fitting.embedding import EmbeddedKernel, Embedding, rows, select
-from kernaut.fitting.grid import NOT_DEFINITE, VARIANCE_FLOOR, GridFit, fit_grid
+from kernaut.fitting.grid import GRID, NOT_DEFINITE, VARIANCE_FLOOR, GridFit, fit_grid
 from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.prefixes import RATIOS, Group, PrefixGroup, fit_prefixes
 from kernaut.scoring.predictive import crps_gaussian_tensor
 
 PENALTY = 2.0
 """CRPS that a failed episode enters a mean with."""
 
 
-def query_crps(kernel: EmbeddedKernel, group: EpisodeGroup) -> Tensor:
+def query_crps(kernel: EmbeddedKernel, group: Group) -> Tensor:
     """Mean over query points of the marginal CRPS, for each episode of a group.
 
     Args:
@@ -37,6 +38,8 @@ def query_crps(kernel: EmbeddedKernel, group: EpisodeGroup) -> Tensor:
         FitError: when every episode of the group fails.
         SandboxFailure: when the kernel's program gives no value.
     """
+    if isinstance(group, PrefixGroup):
+        return _prefix_crps(kernel, group)
     embedding = kernel.embed(group.points)
     count = group.fit_count
     fitting, queries = rows(embedding, 0, count), rows(embedding, count, group.points.shape[-2])
@@ -55,6 +58,43 @@ def query_crps(kernel: EmbeddedKernel, group: EpisodeGroup) -> Tensor:
     fit = fit_grid(gram.detach().numpy(), rest.fit_targets.numpy())
     scores = _scores(kernel, fitting, queries, _noisy(gram, fit), fit, rest)
     return torch.full((len(group),), PENALTY, dtype=torch.float64).index_put((keep,), scores)
+
+
+def _prefix_crps(kernel: EmbeddedKernel, group: PrefixGroup) -> Tensor:
+    """:func:`query_crps` of windows of one sequence: one differentiable Cholesky factor for each ratio of noise to amplitude that a window chose."""
+    embedding = kernel.embed(group.points)
+    gram = kernel.cross(embedding, embedding)
+    fit = fit_prefixes(gram.detach().numpy(), group)
+    if fit is None:
+        return torch.cat([_or_penalty(kernel, single) for single in group.alone()])
+    variances = kernel.diagonal(embedding)
+    scores: dict[int, Tensor] = {}
+    identity = torch.eye(len(gram), dtype=gram.dtype)
+    for ratio in sorted(set(fit.ratio.tolist())):
+        places = [place for place in range(len(group)) if fit.ratio[place] == ratio]
+        longest = max(len(group.episodes[p].fit_targets) + len(group.episodes[p].query_targets) for p in places)
+        shifted = 0.5 * (gram + gram.mT) + RATIOS[ratio] * identity
+        factor = torch.linalg.cholesky(shifted[:longest, :longest])
+        targets = torch.from_numpy(group.targets[:longest, places])
+        white = torch.linalg.solve_triangular(factor, targets, upper=False)
+        for column, place in enumerate(places):
+            amplitude, noise = GRID[fit.chosen[place]]
+            episode = group.episodes[place]
+            start, stop = len(episode.fit_targets), len(episode.fit_targets) + len(episode.query_targets)
+            rows = factor[start:stop, :start]
+            variance = amplitude * (variances[start:stop] - rows.square().sum(-1)) + noise
+            sd = variance.clamp_min(VARIANCE_FLOOR).sqrt()
+            wanted = torch.from_numpy(episode.query_targets.copy())
+            scores[place] = crps_gaussian_tensor(rows @ white[:start, column], sd, wanted).mean()
+    return torch.stack([scores[place] for place in range(len(group))])
+
+
+def _or_penalty(kernel: EmbeddedKernel, single: EpisodeGroup) -> Tensor:
+    """The score of one episode, or the penalty without gradient where it cannot be fitted."""
+    try:
+        return query_crps(kernel, single)
+    except FitError:
+        return torch.full((len(single),), PENALTY, dtype=torch.float64)
 
 
 def _noisy(gram: Tensor, fit: GridFit) -> Tensor:
@@ -80,7 +120,7 @@ def _scores(
     return crps_gaussian_tensor(mean, variance.clamp_min(VARIANCE_FLOOR).sqrt(), group.query_targets).mean(-1)
 
 
-def mean_query_crps(kernel: EmbeddedKernel, groups: Sequence[EpisodeGroup]) -> Tensor:
+def mean_query_crps(kernel: EmbeddedKernel, groups: Sequence[Group]) -> Tensor:
     """Mean of :func:`query_crps` over the episodes of several groups, each episode with equal weight.
 
     Args:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from kernaut.errors import FitError, InputError, KernautError
-from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.prefixes import Group
 from kernaut.fitting.objective import mean_query_crps
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.parameters import ParameterSpec
@@ -88,7 +88,7 @@ def halton_trials(
 
 
 def refine(
-    kernel: KernautKernel, space: Sequence[ParameterSpec], groups: Sequence[EpisodeGroup], steps: int
+    kernel: KernautKernel, space: Sequence[ParameterSpec], groups: Sequence[Group], steps: int
 ) -> tuple[dict[str, float], float]:
     """Gradient steps on the mean query CRPS of meta-training tuning episodes; the best setting that was visited.
 

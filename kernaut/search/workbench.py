@@ -16,9 +16,9 @@ from kernaut.digest import FrozenMapping, thaw
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
-from kernaut.evaluation.references import extension_references, family_winners, fixed_grid
+from kernaut.evaluation.references import extension_references, family_winners, reference_grid
 from kernaut.evaluation.subject import Subject
-from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.prefixes import Group
 from kernaut.search.novelty import Fingerprint, fingerprint
 from kernaut.search.scores import EliteMode, Yardstick, yardstick
 
@@ -122,7 +122,7 @@ def prepare(options: SearchOptions, *, workers: int = 1, done: Callable[[int], N
         workers: processes.
         done: called with the number of references evaluated so far.
     """
-    references = [*fixed_grid(), *extension_references()]
+    references = [*reference_grid(options.made()), *extension_references()]
     subjects = [winner.subject for winner in family_winners(references, options.training(), workers=workers, done=done)]
     winners = tuple(row[0] for row in evaluate_all(subjects, [options.training()]))
     return Workbench(options, yardstick(winners), tuple(_fingerprints(references)), winners)
@@ -138,6 +138,6 @@ def _fingerprints(references: list[Subject]) -> list[tuple[str, np.ndarray]]:
 
 
 @lru_cache(maxsize=4)
-def stacked(setting: Setting) -> tuple[EpisodeGroup, ...]:
+def stacked(setting: Setting) -> tuple[Group, ...]:
     """The stacked episodes of a setting, kept in this process."""
     return setting.episodes()
