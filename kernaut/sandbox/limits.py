@@ -35,7 +35,9 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
-                raise InputError(f"Expected a positive finite number for the sandbox limit {field.name}. Got {value!r}.")
+                raise InputError(
+                    f"Expected a positive finite number for the sandbox limit {field.name}. Got {value!r}."
+                )
             if field.name in ("memory_mib", "output_mib", "open_files") and not isinstance(value, int):
                 raise InputError(f"Expected a whole number for the sandbox limit {field.name}. Got {value!r}.")
         if self.open_files < 8:

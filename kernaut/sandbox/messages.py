@@ -1,0 +1,178 @@
+"""Frames between a client and its child: a fixed binary header, raw float64 buffers, then text.
+
+Header (little-endian, 108 bytes): magic, kind, flags, array count, text length, and four times (ndim, rows, columns).  Arrays
+follow in order, C-contiguous, then the text in UTF-8.  Every size is checked before a byte is allocated, so that a hostile child can
+neither make its client allocate nor unpickle.  Used by both sides.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernaut.sandbox.records import Floats
+
+MAGIC = b"KRN1"
+HEADER = struct.Struct("<4sBBHI12q")
+MAX_ARRAYS = 4
+MAX_TEXT = 1 << 20
+MIB = 1 << 20
+_JOIN_BELOW = 1 << 16
+
+# kinds, client to child
+LOAD, EVALUATE, TREE, PULLBACK = 1, 2, 3, 4
+# kinds, child to client
+HELLO, VALUE, FAILED, REFUSED = 16, 17, 18, 19
+# flags of a request
+WANT_POINTS = 1
+# flags of a reply
+SLOW_PATH, NOT_DIFFERENTIABLE = 1, 2
+
+
+class BrokenFrame(Exception):
+    """Bytes that are no frame, or a frame larger than agreed."""
+
+
+class DeadlinePassed(Exception):
+    """The request's deadline passed before the whole frame had come or gone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One message.
+
+    Args:
+        kind: one of the constants above.
+        flags: bits, by kind.
+        arrays: up to four float64 arrays of at most two dimensions.
+        text: UTF-8 bytes.
+    """
+
+    kind: int
+    flags: int = 0
+    arrays: tuple[Floats, ...] = ()
+    text: bytes = b""
+
+
+def send(peer: socket.socket, frame: Frame, deadline: float | None = None) -> None:
+    """Write one frame.
+
+    Args:
+        peer: a connected stream socket.
+        frame: the message.
+        deadline: ``time.monotonic()`` value; None waits for ever.
+
+    Raises:
+        DeadlinePassed: when the peer does not read in time.
+        OSError: when the peer is gone.
+    """
+    shapes = [0] * (3 * MAX_ARRAYS)
+    for index, array in enumerate(frame.arrays):
+        shapes[3 * index] = array.ndim
+        shapes[3 * index + 1 : 3 * index + 1 + array.ndim] = array.shape
+    header = HEADER.pack(MAGIC, frame.kind, frame.flags, len(frame.arrays), len(frame.text), *shapes)
+    if sum(array.nbytes for array in frame.arrays) < _JOIN_BELOW:
+        _send_all(peer, b"".join((header, *(array.tobytes() for array in frame.arrays), frame.text)), deadline)
+        return
+    _send_all(peer, header, deadline)
+    for array in frame.arrays:
+        if array.nbytes:
+            _send_all(peer, _bytes_of(array).data, deadline)
+    if frame.text:
+        _send_all(peer, frame.text, deadline)
+
+
+def receive(peer: socket.socket, largest: int, deadline: float | None = None) -> Frame | None:
+    """Read one frame.
+
+    Args:
+        peer: a connected stream socket.
+        largest: most bytes of all arrays together.
+        deadline: ``time.monotonic()`` value for the whole frame, however slowly it drips; None waits for ever.
+
+    Returns:
+        The frame, or None when the peer closed its end first.
+
+    Raises:
+        BrokenFrame: for bytes that are no frame, a frame cut short, or one larger than ``largest``.
+        DeadlinePassed: when the frame is not complete in time.
+    """
+    header = bytearray(HEADER.size)
+    if not _receive_into(peer, memoryview(header), deadline):
+        return None
+    magic, kind, flags, count, text_length, *shapes = HEADER.unpack(header)
+    if magic != MAGIC:
+        raise BrokenFrame("a reply that is no frame")
+    if count > MAX_ARRAYS or text_length > MAX_TEXT:
+        raise BrokenFrame(f"a reply of {count} arrays and {text_length} bytes of text")
+    sizes = [_size(shapes[3 * index], shapes[3 * index + 1], shapes[3 * index + 2], largest) for index in range(count)]
+    total = sum(sizes)
+    if total * 8 > largest:
+        raise BrokenFrame(f"a reply of {total * 8} bytes where at most {largest} are allowed")
+    payload = np.empty(total * 8 + text_length, dtype=np.uint8)
+    if payload.size and not _receive_into(peer, payload.data, deadline):
+        raise BrokenFrame("a reply cut short")
+    arrays, start = [], 0
+    for index, size in enumerate(sizes):
+        shape = shapes[3 * index + 1 : 3 * index + 1 + shapes[3 * index]]
+        arrays.append(payload[start : start + 8 * size].view(np.float64).reshape(shape))
+        start += 8 * size
+    return Frame(kind, flags, tuple(arrays), payload[start:].tobytes())
+
+
+def _size(ndim: int, rows: int, columns: int, largest: int) -> int:
+    """Numbers in an array of these dimensions, each checked so that no product can overflow or allocate."""
+    used = (rows, columns)[:ndim] if 0 <= ndim <= 2 else (-1,)
+    if any(not 0 <= length <= largest for length in used):
+        raise BrokenFrame(
+            f"an array of {ndim} dimensions, {rows} by {columns}, where at most {largest} bytes are allowed"
+        )
+    size = 1
+    for length in used:
+        size *= length
+    return size
+
+
+def _bytes_of(array: Floats) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _remaining(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise DeadlinePassed
+    return left
+
+
+def _send_all(peer: socket.socket, data: bytes | memoryview, deadline: float | None) -> None:
+    if deadline is not None:  # a confined child may not change its socket
+        peer.settimeout(_remaining(deadline))
+    try:
+        peer.sendall(data)
+    except TimeoutError as error:
+        raise DeadlinePassed from error
+
+
+def _receive_into(peer: socket.socket, view: memoryview, deadline: float | None) -> bool:
+    """Fill the view; False when the peer closed before its first byte."""
+    filled, wanted = 0, len(view)
+    while filled < wanted:
+        if deadline is not None:
+            peer.settimeout(_remaining(deadline))
+        try:
+            count = peer.recv_into(view[filled:])
+        except TimeoutError as error:
+            raise DeadlinePassed from error
+        except ConnectionResetError:
+            count = 0
+        if count == 0:
+            if filled:
+                raise BrokenFrame("a reply cut short")
+            return False
+        filled += count
+    return True
