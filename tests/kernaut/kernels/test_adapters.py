@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn import gaussian_process
 
 from kernaut.errors import InputError
 from kernaut.kernels.adapters import as_kernel, gram, sklearn_kernel, variances
@@ -54,7 +55,6 @@ def test_only_programs_and_kernels_have_gram_matrices() -> None:
 
 
 def test_scikit_learn_fits_and_predicts_with_our_kernel(program: Program, pool: SandboxPool) -> None:
-    gaussian_process = pytest.importorskip("sklearn.gaussian_process")
     kernels = gaussian_process.kernels
     ours = sklearn_kernel(interpret(program("input_transform"), pool=pool))
     rng = np.random.default_rng(3)
