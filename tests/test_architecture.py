@@ -22,7 +22,8 @@ FLOORS = (
     ("archive", "sealed"),
     ("authors",),
     ("search", "operators"),
-    ("report", "runs", "cli"),
+    ("report", "runs"),
+    ("cli",),
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names}
 SEALED_PUBLIC = {"kernaut.sealed.client", "kernaut.sealed.manifest"}

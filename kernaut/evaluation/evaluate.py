@@ -21,6 +21,7 @@ from kernaut.evaluation.subject import Subject
 from kernaut.fitting.prefixes import Group, stack_episodes
 from kernaut.fitting.rollout import CANDIDATES, RolloutGroup
 from kernaut.program.program import KernelProgram
+from kernaut.sandbox.limits import Limits
 from kernaut.sandbox.pool import SandboxPool, default_pool
 
 
@@ -127,6 +128,7 @@ def evaluate_all(
     *,
     workers: int = 1,
     programs: Mapping[str, KernelProgram] | None = None,
+    limits: Limits | None = None,
     done: Callable[[int], None] | None = None,
 ) -> list[list[Evaluation]]:
     """Evaluate every subject under every setting.
@@ -136,6 +138,7 @@ def evaluate_all(
         settings: the episodes.
         workers: processes; the numbers do not depend on it.
         programs: accepted programs by identifier, for closures that refer to them.
+        limits: of every sandboxed program; the default ones if absent.
         done: called with the number of finished evaluations.
 
     Returns:
@@ -147,13 +150,15 @@ def evaluate_all(
     work = [(subject, setting) for subject in subjects for setting in settings]
     if workers > 1 and any(isinstance(subject.content, KernelProgram) for subject in subjects):
         default_pool().start()
-    results = ordered_map(partial(_evaluate_pair, programs=programs), work, workers=workers, done=done)
+    results = ordered_map(partial(_evaluate_pair, programs=programs, limits=limits), work, workers=workers, done=done)
     width = len(settings)
     return [results[start : start + width] for start in range(0, len(results), width)] if width else []
 
 
-def _evaluate_pair(pair: tuple[Subject, Setting], programs: Mapping[str, KernelProgram] | None) -> Evaluation:
-    return evaluate(*pair, programs=programs)
+def _evaluate_pair(
+    pair: tuple[Subject, Setting], programs: Mapping[str, KernelProgram] | None, limits: Limits | None
+) -> Evaluation:
+    return evaluate(*pair, pool=default_pool(limits), programs=programs)
 
 
 def _all_failed(groups: Sequence[Group] | Sequence[RolloutGroup], error: KernautError) -> tuple[Outcome, ...]:

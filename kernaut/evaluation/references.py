@@ -93,6 +93,15 @@ def reference_grid(benchmark: Benchmark) -> list[Subject]:
     return GRIDS[benchmark.reference_grid]()
 
 
+def references_of(benchmark: Benchmark) -> list[Subject]:
+    """All reference kernels of a benchmark: its fixed grid, then those of installed packages.
+
+    Raises:
+        InputError: when the benchmark names a grid that does not exist, or an extension gives no kernels.
+    """
+    return [*reference_grid(benchmark), *extension_references()]
+
+
 def spectral_mixture_start(start: int, components: int = MIXTURE_COMPONENTS) -> dict[str, Any]:
     """Weights, frequencies and bandwidths of one seeded start, equal in all coordinates."""
     rng = generator("reference", "spectral_mixture", start)

@@ -71,11 +71,12 @@ class SandboxPool:
         self.close()
 
 
-_pools: dict[int, SandboxPool] = {}
+_pools: dict[tuple[int, Limits], SandboxPool] = {}
 _lock = threading.Lock()
 
 
-def default_pool() -> SandboxPool:
-    """This process's pool with default limits, made at the first call."""
+def default_pool(limits: Limits | None = None) -> SandboxPool:
+    """This process's pool with these limits (the default ones if absent), made at the first call."""
+    chosen = limits or Limits()
     with _lock:
-        return _pools.setdefault(os.getpid(), SandboxPool())
+        return _pools.setdefault((os.getpid(), chosen), SandboxPool(chosen))

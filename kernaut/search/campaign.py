@@ -21,7 +21,6 @@ from kernaut.errors import BudgetSpent, InputError
 from kernaut.evaluation.engine import ordered_stream
 from kernaut.evaluation.report import package_versions
 from kernaut.program.program import KernelProgram
-from kernaut.sandbox.pool import default_pool
 from kernaut.search.elites import elite_grid, schedule
 from kernaut.search.novelty import Fingerprint
 from kernaut.search.session import Session
@@ -157,7 +156,7 @@ def run_campaign(
     record = archive.begin_campaign(record, force=force)
     closed = {run.index for run in archive.runs(campaign_id, status="closed")}
     if len(closed) < record.run_count:
-        default_pool()
+        options.search.pool().start()
         bench = prepare(options.search, workers=workers, done=on_reference)
         for generation in range(-(-record.run_count // author.runs_at_once)):
             first = generation * author.runs_at_once

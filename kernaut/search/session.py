@@ -209,7 +209,9 @@ class Session:
         if program.id not in self._evidence:
             options = self._bench.options
             dimensions = options.made().dimensions
-            self._evidence[program.id] = verify(program, dimensions, options.seed, resolve=self._relatives.__getitem__)
+            self._evidence[program.id] = verify(
+                program, dimensions, options.seed, pool=options.pool(), resolve=self._relatives.__getitem__
+            )
         return self._evidence[program.id]
 
     def _trial_fitness(self, program: KernelProgram) -> tuple[float | None, str | None]:
@@ -221,7 +223,7 @@ class Session:
     ) -> tuple[float | None, str | None]:
         kernel = None
         try:
-            kernel = interpret(program, resolve=self._relatives.__getitem__)
+            kernel = interpret(program, pool=self._bench.options.pool(), resolve=self._relatives.__getitem__)
             return fitness(measure(kernel), len(program.space)), None
         except KernautError as error:
             return None, error.message
@@ -235,7 +237,7 @@ class Session:
         groups = stacked(self._bench.options.refinement())
         backend = screen(program.source, program.rules).backend
         if steps and backend == "torch" and any(spec.type == "float" for spec in program.space):
-            kernel = interpret(program, resolve=self._relatives.__getitem__)
+            kernel = interpret(program, pool=self._bench.options.pool(), resolve=self._relatives.__getitem__)
             try:
                 values, _ = refine(kernel, program.space, groups, steps)
                 program = program.with_parameters(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 from kernaut.archive.records import (
     AcceptedRecord,
@@ -45,6 +46,7 @@ class Measured:
         fingerprint: of its behaviour.
         distance: smallest fingerprint distance to a reference or accepted program.
         nearest: the name of that reference, or the identifier of that program.
+        seconds: wall time of the evaluation [s].
     """
 
     evaluation: Evaluation
@@ -52,6 +54,7 @@ class Measured:
     fingerprint: Fingerprint
     distance: float
     nearest: str
+    seconds: float
 
 
 def measure(
@@ -69,12 +72,14 @@ def measure(
         relatives: programs that closures may refer to.
     """
     options = bench.options
-    evaluation = evaluate(program_subject(program), options.training(), programs=relatives)
+    began = perf_counter()
+    evaluation = evaluate(program_subject(program), options.training(), pool=options.pool(), programs=relatives)
+    seconds = perf_counter() - began
     failed = [outcome for outcome in evaluation.predictive if not outcome.scored]
     if len(failed) == len(evaluation.predictive):
         return f"every episode failed: {failed[0].reason}"
     try:
-        kernel = interpret(program, resolve=relatives.__getitem__)
+        kernel = interpret(program, pool=options.pool(), resolve=relatives.__getitem__)
         try:
             found = fingerprint(kernel)
         finally:
@@ -85,7 +90,7 @@ def measure(
     scores = search_scores(
         evaluation, bench.measure, distance, threshold=options.novelty_threshold, mode=options.elite_score
     )
-    return Measured(evaluation, scores, found, distance, name)
+    return Measured(evaluation, scores, found, distance, name, seconds)
 
 
 def acceptance(
@@ -118,6 +123,7 @@ def acceptance(
         outcomes=tuple(
             outcome.to_json() for outcome in (*measured.evaluation.predictive, *measured.evaluation.rollouts)
         ),
+        seconds=measured.seconds,
     )
     accepted = AcceptedRecord(
         place.campaign_id,

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from kernaut.errors import FitError, InputError, KernautError
-from kernaut.fitting.prefixes import Group
 from kernaut.fitting.objective import mean_query_crps
+from kernaut.fitting.prefixes import Group
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.parameters import ParameterSpec
 from kernaut.program.program import KernelProgram

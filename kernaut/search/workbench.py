@@ -6,7 +6,7 @@ The options are small and travel to worker processes; episodes are stacked once 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +16,11 @@ from kernaut.digest import FrozenMapping, thaw
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
-from kernaut.evaluation.references import extension_references, family_winners, reference_grid
+from kernaut.evaluation.references import family_winners, references_of
 from kernaut.evaluation.subject import Subject
 from kernaut.fitting.prefixes import Group
+from kernaut.sandbox.limits import Limits
+from kernaut.sandbox.pool import SandboxPool, default_pool
 from kernaut.search.novelty import Fingerprint, fingerprint
 from kernaut.search.scores import EliteMode, Yardstick, yardstick
 
@@ -39,6 +41,7 @@ class SearchOptions:
         novelty_threshold: fingerprint distance below which novelty is penalized; 0 turns it off.
         elite_score: ``paper`` or ``score``.
         benchmark_options: what the benchmark is made with.
+        limits: of every sandboxed program.
 
     Raises:
         InputError: for a value out of range.
@@ -50,6 +53,7 @@ class SearchOptions:
     novelty_threshold: float = 0.08
     elite_score: EliteMode = "paper"
     benchmark_options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
@@ -80,6 +84,10 @@ class SearchOptions:
         """More tuning episodes: what gradient steps use, and what drafts are compared on."""
         return Setting(self.benchmark, "train", REFINEMENT_EPISODES, self.benchmark_options, tuning=True)
 
+    def pool(self) -> SandboxPool:
+        """This process's pool with the search's limits."""
+        return default_pool(self.limits)
+
     def made(self) -> Benchmark:
         """The benchmark."""
         return self.training().made()
@@ -94,6 +102,7 @@ class SearchOptions:
             "refinement_episodes": REFINEMENT_EPISODES,
             "search_steps": SEARCH_STEPS,
             "search_candidates": SEARCH_CANDIDATES,
+            "limits": asdict(self.limits),
         }
 
 
@@ -122,7 +131,7 @@ def prepare(options: SearchOptions, *, workers: int = 1, done: Callable[[int], N
         workers: processes.
         done: called with the number of references evaluated so far.
     """
-    references = [*reference_grid(options.made()), *extension_references()]
+    references = references_of(options.made())
     subjects = [winner.subject for winner in family_winners(references, options.training(), workers=workers, done=done)]
     winners = tuple(row[0] for row in evaluate_all(subjects, [options.training()]))
     return Workbench(options, yardstick(winners), tuple(_fingerprints(references)), winners)

@@ -1,0 +1,54 @@
+"""``kernaut baselines``: the eight tuned references on a user's table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernaut.cli.options import OutOption, WorkersOption, worker_count
+from kernaut.cli.terminal import Terminal, require_writable, write_json
+
+
+def baselines(
+    ctx: typer.Context,
+    data: Annotated[
+        Path, typer.Option("--data", metavar="FILE", help='JSON {"x": [[...]], "y": [...]}, or CSV with a header row.')
+    ],
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="COLUMN", help="The target column of a CSV file.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the starts.")] = 0,
+    workers: WorkersOption = None,
+    out: OutOption = None,
+) -> None:
+    """Tune the eight reference kernels on a table by marginal likelihood, and print them, the likeliest first."""
+    from kernaut.digest import thaw
+    from kernaut.episodes.table import read_table
+    from kernaut.evaluation.baselines import KINDS, tuned_baselines
+
+    terminal: Terminal = ctx.obj
+    count = worker_count(workers)
+    require_writable(out)
+    table = read_table(data, target)
+    with terminal.progress() as progress:
+        tuned = tuned_baselines(
+            table.unit_inputs(),
+            table.standardized_targets(),
+            seed=seed,
+            workers=count,
+            done=lambda done: progress.at("baselines", done, len(KINDS)),
+        )
+    rows = [
+        {
+            "kernel": thaw(baseline.node),
+            "amplitude": baseline.amplitude,
+            "noise": baseline.noise,
+            "log_marginal_likelihood": baseline.log_marginal,
+            "likelihoods_calculated": baseline.evaluations,
+            "on_bound": list(baseline.on_bound),
+        }
+        for baseline in sorted(tuned, key=lambda found: (-found.log_marginal, found.kind))
+    ]
+    write_json({"rows": len(table.targets), "columns": list(table.columns), "seed": seed, "baselines": rows}, out)

@@ -1,0 +1,64 @@
+"""The program ``kernaut``: its global options and its commands."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated
+
+import typer
+
+from kernaut import __version__
+from kernaut.cli import archives, baselines, benchmark, campaign, doctor, notebooks, programs
+from kernaut.cli.outcome import Commands, show_no_traceback
+from kernaut.cli.terminal import Terminal
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"kernaut {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def kernaut(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show log lines, and tracebacks of errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show warnings and errors only.")] = False,
+) -> None:
+    """Discover Gaussian-process kernels that transfer to tasks the search never saw.
+
+    Reports are JSON on standard output (or --out FILE); progress, warnings and errors go to standard error.
+    """
+    ctx.obj = Terminal(verbose=verbose, quiet=quiet)
+    if not verbose:
+        show_no_traceback()
+    level = logging.DEBUG if verbose else logging.ERROR if quiet else logging.WARNING
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("kernaut").setLevel(level)
+
+
+app.command("meta-run")(campaign.meta_run)
+app.command("select")(campaign.select)
+app.command("meta-benchmark")(benchmark.meta_benchmark)
+app.command("verify")(programs.verify)
+app.command("inspect")(programs.inspect)
+app.command("baselines")(baselines.baselines)
+app.add_typer(archives.app, name="archive")
+app.add_typer(notebooks.app, name="notebook")
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """Run the program."""
+    app(prog_name="kernaut")

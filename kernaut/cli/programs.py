@@ -1,0 +1,77 @@
+"""``kernaut verify`` and ``kernaut inspect``: one program, or what an archive holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, DimensionsOption, OutOption, dimension_list
+from kernaut.cli.outcome import FAILED
+from kernaut.cli.terminal import require_writable, write_json
+
+
+def verify(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A candidate JSON file.")],
+    dimensions: DimensionsOption = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the points.")] = 0,
+    archive: Annotated[
+        str | None,
+        typer.Option("--archive", metavar="PATH", help="Where a closure's program leaves are looked up by identifier."),
+    ] = None,
+    out: OutOption = None,
+) -> None:
+    """Establish the tier of a program, and print the evidence; exit code 0 when it is accepted, 1 when it is not, 2 for bad input.
+
+    Dimensions are 2 unless named: --dimensions 2,5,6,8.
+    """
+    from kernaut.archive.store import Archive
+    from kernaut.program.program import load_candidate
+    from kernaut.verification.verify import verify as establish
+
+    require_writable(out)
+    declared = dimension_list(dimensions, (2,))
+    program = load_candidate(file)
+    if archive is None:
+        evidence = establish(program, declared, seed)
+    else:
+        with Archive.open(archive, read_only=True) as opened:
+            evidence = establish(program, declared, seed, resolve=opened.program)
+    write_json(evidence.to_json(), out)
+    if not evidence.accepted:
+        raise typer.Exit(FAILED)
+
+
+def inspect(
+    program: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A program's identifier, or its beginning.")
+    ] = None,
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Only candidates that no other beats in both CRPS and seconds.")
+    ] = False,
+    table: Annotated[bool, typer.Option("--table", help="A table for people instead of JSON.")] = False,
+    out: OutOption = None,
+) -> None:
+    """Print what an archive holds, or one program in full. Search results only; validation and test stay closed."""
+    from kernaut.archive.store import Archive
+    from kernaut.errors import InputError
+    from kernaut.report import inspection
+    from kernaut.report.table import aligned
+
+    require_writable(out)
+    if program is not None and (frontier or table):
+        raise InputError("Expected an identifier alone, without --frontier and --table. Got both.")
+    with Archive.open(archive, read_only=True) as opened:
+        if program is not None:
+            write_json(inspection.program_details(opened, program), out)
+            return
+        overview = inspection.archive_overview(opened)
+    if frontier:
+        overview["candidates"] = [dict(row) for row in inspection.frontier(overview["candidates"])]
+    if not table:
+        write_json(overview, out)
+        return
+    names = ("candidate_id", "name", "contract", "niche", "mean_crps", "regret_auc", "seconds")
+    typer.echo(aligned(names, [[row.get(name) for name in names] for row in overview["candidates"]]))
