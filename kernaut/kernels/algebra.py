@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kernaut.errors import InputError
-from kernaut.kernels.form import Embedding, Form, column
+from kernaut.kernels.form import Embedding, Form, broadcast, column
 
 
 class Composite(Form):
@@ -82,7 +82,7 @@ class SumForm(Composite):
     def features(self, x: Tensor, theta: Tensor) -> Tensor:
         """The children's features beside each other."""
         parts = [child.features(x, own) for child, own in self.slices(theta)]
-        batch = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+        batch = broadcast(*(part.shape[:-1] for part in parts))
         return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)
 
 

@@ -54,6 +54,7 @@ class _Tree:
     """A checked tree: its numbers, their places in the child's vector (-1: plain), and whether some place was lost."""
 
     node: Node
+    skeleton: tuple[Any, ...]
     numbers: Tensor
     places: Tensor
     detached: bool
@@ -88,20 +89,19 @@ class ClosureForm(Form):
             InputError: when rows of a parameter batch have different structures.
         """
         answers = [self._row(row) for row in rows_of(theta)]
-        node = answers[0][0]
-        skeleton = node.skeleton()
-        if any(other.skeleton() != skeleton for other, _ in answers[1:]):
+        tree = answers[0][0]
+        if any(other.skeleton != tree.skeleton for other, _ in answers[1:]):
             raise InputError("Expected one tree structure for all rows of a parameter batch. Got different ones.")
-        if self._form is None or skeleton != self._skeleton:
+        if self._form is None or tree.skeleton != self._skeleton:
             if self._form is not None:
                 self._form.close()
-            self._form, self._skeleton = self._assemble(node), skeleton
+            self._form, self._skeleton = self._assemble(tree.node), tree.skeleton
         if theta.dim() == 1:
             return self._form, answers[0][1]
         numbers = torch.stack([own for _, own in answers])
         return self._form, numbers.reshape(*theta.shape[:-1], numbers.shape[-1])
 
-    def _row(self, row: Tensor) -> tuple[Node, Tensor]:
+    def _row(self, row: Tensor) -> tuple[_Tree, Tensor]:
         """The tree at one parameter row, and its numbers as a function of that row."""
         structure, values = self.component.tree(row)
         tree = self._read(structure, values.tolist())
@@ -110,7 +110,7 @@ class ClosureForm(Form):
             numbers = torch.where(tree.places >= 0, values[tree.places.clamp_min(0)], numbers)
         if row.requires_grad and torch.is_grad_enabled() and (tree.detached or not self.component.differentiable):
             numbers = _NotDifferentiable.apply(numbers, row, self.component.program.name)
-        return tree.node, numbers
+        return tree, numbers
 
     def _read(self, structure: str, values: list[float]) -> _Tree:
         """Read and check a tree; the last one is kept."""
@@ -122,7 +122,8 @@ class ClosureForm(Form):
         except (ValueError, RecursionError) as error:
             raise ProgramRefused(f"Expected closure_tree to return a tree of JSON values. Got: {error}.") from error
         numbers = torch.tensor(node.numbers(), dtype=torch.float64)
-        tree = _Tree(node, numbers, torch.tensor(reader.references, dtype=torch.long), reader.detached)
+        places = torch.tensor(reader.references, dtype=torch.long)
+        tree = _Tree(node, node.skeleton(), numbers, places, reader.detached)
         self._last = ((structure, values), tree)
         return tree
 

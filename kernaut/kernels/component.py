@@ -18,7 +18,7 @@ from torch.autograd.function import once_differentiable
 
 from kernaut.digest import thaw
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.kernels.form import rows_of
+from kernaut.kernels.form import broadcast, rows_of
 from kernaut.program.program import KernelProgram
 from kernaut.program.screening import screen
 from kernaut.sandbox.child import Child
@@ -238,7 +238,7 @@ def at_points(component: Component, x: Tensor, theta: Tensor) -> Tensor:
     """
     if theta.dim() == 1:
         return _flat(component, x, theta)
-    batch = torch.broadcast_shapes(theta.shape[:-1], x.shape[:-2])
+    batch = broadcast(theta.shape[:-1], x.shape[:-2])
     rows = rows_of(theta)
     if theta.requires_grad:
         label = torch.arange(len(rows))

@@ -104,6 +104,14 @@ class FeatureForm(Form):
         return True
 
 
+def broadcast(first: torch.Size, *others: torch.Size) -> torch.Size:
+    """:func:`torch.broadcast_shapes`, without its cost where there is nothing to broadcast."""
+    shapes = [shape for shape in others if shape and shape != first]
+    if not shapes:
+        return first
+    return shapes[0] if not first and len(shapes) == 1 else torch.broadcast_shapes(first, *shapes)
+
+
 def column(value: Tensor) -> Tensor:
     """A ``*p`` tensor as ``*p x 1 x 1``, to multiply matrices with."""
     return value[..., None, None]
@@ -112,8 +120,8 @@ def column(value: Tensor) -> Tensor:
 def distance(a: Tensor, b: Tensor) -> Tensor:
     """Euclidean distances ``*b x n x m`` by direct differences: exactly symmetric, exactly 0 where points coincide.
 
-    The gradient at a distance of 0 is 0.  Direct differences cost no more than the expanded square at the sizes used here, and
-    the latter is off by 6e-8 at coincident points.
+    The gradient at a distance of 0 is 0.  Direct differences cost little more than the expanded square at the sizes used here,
+    and the latter is off by 6e-8 at coincident points, and by anything far from the origin.
     """
     return torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
 

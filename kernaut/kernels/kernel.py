@@ -18,7 +18,7 @@ from linear_operator.operators import LinearOperator, LowRankRootLinearOperator,
 from torch import Tensor
 
 from kernaut.errors import InputError
-from kernaut.kernels.form import Embedding, Form
+from kernaut.kernels.form import Embedding, Form, broadcast
 from kernaut.program.base_node import Base
 from kernaut.program.program import KernelProgram
 
@@ -62,7 +62,7 @@ class KernautKernel(Kernel):
         self.form = form
         self.identity = identity
         self.parameter_names = tuple(names)
-        self._fixed = tuple(numbers[len(self.parameter_names) :])
+        self._fixed = torch.tensor(numbers[len(self.parameter_names) :], dtype=torch.float64)
         start = torch.tensor(numbers[: len(self.parameter_names)], dtype=torch.float64)
         values = start.expand(*self._batch_shape, len(start)).clone()
         self.register_parameter("values", torch.nn.Parameter(values, requires_grad=False))
@@ -88,7 +88,7 @@ class KernautKernel(Kernel):
         embedding = self.form.embed(x, theta)
         if theta.dim() == 1:
             return embedding
-        batch = torch.broadcast_shapes(theta.shape[:-1], x.shape[:-2])
+        batch = broadcast(theta.shape[:-1], x.shape[:-2])
         return tuple(tensor.expand(*batch, *tensor.shape[-2:]) for tensor in embedding)
 
     def cross(self, a: Embedding, b: Embedding) -> Tensor:
@@ -112,10 +112,10 @@ class KernautKernel(Kernel):
     def theta(self) -> Tensor:
         """All parameters of the form, ``*batch_shape x size``: the tunable values, then the fixed numbers."""
         values = self.values.to(torch.float64)
-        if not self._fixed:
+        if not len(self._fixed):
             return values
-        fixed = values.new_tensor(self._fixed)
-        return torch.cat([values, fixed.expand(*values.shape[:-1], len(self._fixed))], dim=-1)
+        fixed = self._fixed.to(values.device)
+        return torch.cat([values, fixed.expand(*values.shape[:-1], len(fixed))], dim=-1)
 
     @property
     def stationary(self) -> bool:
@@ -167,7 +167,7 @@ class KernautKernel(Kernel):
                 hint="Use an additive_feature_map, or one kernel a coordinate with active_dims.",
             )
         theta = self.theta()
-        batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2], theta.shape[:-1])
+        batch = broadcast(x1.shape[:-2], x2.shape[:-2], theta.shape[:-1])
         same = _same_points(x1, x2)
         first, second = x1.to(torch.float64), x2.to(torch.float64)
         if diag and not same:
@@ -196,7 +196,7 @@ class KernautKernel(Kernel):
         shape = torch.Size(sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
         if shape == self.batch_shape:
             return self
-        if torch.broadcast_shapes(shape, self.batch_shape) != shape:
+        if broadcast(shape, self.batch_shape) != shape:
             raise RuntimeError(f"Cannot expand a kernel with batch shape {self.batch_shape} to new shape {shape}")
         return self._with_values(self.values.data.expand(*shape, self.values.shape[-1]).clone())
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from kernaut.kernels.form import Embedding, Form, column
+from kernaut.kernels.form import Embedding, Form, broadcast, column
 
 
 class Residual(Form):
@@ -57,7 +57,7 @@ class Residual(Form):
         base, component = self._slices(theta)
         parts = [self.base.features(x, base)]
         parts.append(column(self._weight(theta)) * self.component.features(x, component))
-        batch = torch.broadcast_shapes(*(part.shape[:-1] for part in parts))
+        batch = broadcast(*(part.shape[:-1] for part in parts))
         return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)
 
     def arity(self, theta: Tensor) -> int:

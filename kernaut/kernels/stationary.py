@@ -8,17 +8,15 @@ References: Rasmussen and Williams (2006), section 4.2 (Matern eq. 4.14 to 4.17,
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from kernaut.errors import InputError
-from kernaut.kernels.form import Embedding, column, distance
+from kernaut.kernels.form import Embedding, broadcast, column, distance
 from kernaut.kernels.leaf_form import LeafForm
-
-SQRT3 = math.sqrt(3.0)
-SQRT5 = math.sqrt(5.0)
+from kernaut.kernels.radial import Matern12Profile, Matern32Profile, Matern52Profile, Profile, RBFProfile, correlation
 
 
 class StationaryForm(LeafForm):
@@ -30,24 +28,26 @@ class StationaryForm(LeafForm):
 
     def diagonal(self, a: Embedding, theta: Tensor) -> Tensor:
         """The variance, at every point."""
-        variance = self.number(theta, "variance")[..., None]
-        return variance.expand(torch.broadcast_shapes(variance.shape, a[0].shape[:-1]))
+        return self.spread(self.number(theta, "variance"), a[0])
+
+    def spread(self, value: Tensor, points: Tensor) -> Tensor:
+        """One value ``*p`` for every point of ``*b x n x k``, as ``*bp x n``."""
+        batch = broadcast(value.shape, points.shape[:-2])
+        return value[..., None].expand(*batch, points.shape[-2])
 
 
 class Radial(StationaryForm):
     """A function of the Euclidean distance of the inputs, each coordinate divided by its lengthscale."""
+
+    profile: ClassVar[type[Profile]]
 
     def embed(self, x: Tensor, theta: Tensor) -> Embedding:
         """Inputs in lengthscales."""
         return (x / self.lengthscales(theta, x.shape[-1]),)
 
     def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
-        """Variance times the profile at the distances."""
-        return column(self.number(theta, "variance")) * self.profile(distance(a[0], b[0]), theta)
-
-    @abstractmethod
-    def profile(self, r: Tensor, theta: Tensor) -> Tensor:
-        """Correlations at distances ``r``, ``*bp x n x m``; 1 at 0."""
+        """Variance times the correlation at the distances."""
+        return column(self.number(theta, "variance")) * correlation(a[0], b[0], self.profile)
 
     def lengthscales(self, theta: Tensor, dimension: int) -> Tensor:
         """Lengthscales ``*p x 1 x 1`` or ``*p x 1 x d``.
@@ -70,44 +70,39 @@ class Radial(StationaryForm):
 class RBF(Radial):
     """exp(-r^2/2)."""
 
-    def profile(self, r: Tensor, theta: Tensor) -> Tensor:
-        """Correlations at distances ``r``."""
-        return torch.exp(-0.5 * r.square())
+    profile = RBFProfile
 
 
 class Matern12(Radial):
     """exp(-r)."""
 
-    def profile(self, r: Tensor, theta: Tensor) -> Tensor:
-        """Correlations at distances ``r``."""
-        return torch.exp(-r)
+    profile = Matern12Profile
 
 
 class Matern32(Radial):
     """(1 + sqrt(3) r) exp(-sqrt(3) r)."""
 
-    def profile(self, r: Tensor, theta: Tensor) -> Tensor:
-        """Correlations at distances ``r``."""
-        s = SQRT3 * r
-        return (1.0 + s) * torch.exp(-s)
+    profile = Matern32Profile
 
 
 class Matern52(Radial):
     """(1 + sqrt(5) r + 5 r^2/3) exp(-sqrt(5) r)."""
 
-    def profile(self, r: Tensor, theta: Tensor) -> Tensor:
-        """Correlations at distances ``r``."""
-        s = SQRT5 * r
-        return (1.0 + s + s.square() / 3.0) * torch.exp(-s)
+    profile = Matern52Profile
 
 
-class RationalQuadratic(Radial):
+class RationalQuadratic(StationaryForm):
     """(1 + r^2/(2 alpha))^-alpha."""
 
-    def profile(self, r: Tensor, theta: Tensor) -> Tensor:
-        """Correlations at distances ``r``."""
+    def embed(self, x: Tensor, theta: Tensor) -> Embedding:
+        """Inputs in lengthscales."""
+        return (x / column(self.number(theta, "lengthscale")),)
+
+    def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
+        """Variance times the correlation at the distances."""
         alpha = column(self.number(theta, "alpha"))
-        return torch.exp(-alpha * torch.log1p(r.square() / (2.0 * alpha)))
+        decay = torch.log1p(distance(a[0], b[0]).square() / (2.0 * alpha))
+        return column(self.number(theta, "variance")) * torch.exp(-alpha * decay)
 
 
 class PiecewisePolynomial(StationaryForm):
@@ -159,7 +154,7 @@ class Periodic(StationaryForm):
 
     def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
         """An RBF of chord lengths."""
-        return column(self.number(theta, "variance")) * torch.exp(-0.5 * distance(a[0], b[0]).square())
+        return column(self.number(theta, "variance")) * correlation(a[0], b[0], RBFProfile)
 
 
 class Cosine(StationaryForm):
@@ -202,14 +197,13 @@ class SpectralMixture(StationaryForm):
         """The weighted sum of the components."""
         weights = self.number(theta, "weights")
         left, right = ([self._split(tensor) for tensor in side] for side in (a, b))
-        decay = torch.exp(-0.5 * distance(left[0], right[0]).square())
+        decay = correlation(left[0], right[0], RBFProfile)
         parts = decay * _cosine_product(left[1], right[1])
         return column(self.number(theta, "variance")) * (weights[..., None, None] * parts).sum(-3)
 
     def diagonal(self, a: Embedding, theta: Tensor) -> Tensor:
         """The variance times the sum of the weights."""
-        total = (self.number(theta, "variance") * self.number(theta, "weights").sum(-1))[..., None]
-        return total.expand(torch.broadcast_shapes(total.shape, a[0].shape[:-1]))
+        return self.spread(self.number(theta, "variance") * self.number(theta, "weights").sum(-1), a[0])
 
     def _components(self, theta: Tensor, name: str, dimension: int) -> Tensor:
         """``*p x 1 x Q x d`` (or ``x 1``) means or scales."""

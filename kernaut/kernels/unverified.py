@@ -10,7 +10,7 @@ from torch import Tensor
 
 from kernaut.errors import SandboxFailure
 from kernaut.kernels.component import Component
-from kernaut.kernels.form import Embedding, Form, rows_of
+from kernaut.kernels.form import Embedding, Form, broadcast, rows_of
 
 
 class Unverified(Form):
@@ -34,7 +34,7 @@ class Unverified(Form):
         n = left.shape[-2]
         if left is right or (left.shape == right.shape and torch.equal(left, right)):
             return self._matrices(left, theta)
-        batch = torch.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        batch = broadcast(left.shape[:-2], right.shape[:-2])
         both = torch.cat([side.expand(*batch, *side.shape[-2:]) for side in (left, right)], dim=-2)
         return self._matrices(both, theta)[..., :n, n:]
 
@@ -49,7 +49,7 @@ class Unverified(Form):
     def _matrices(self, x: Tensor, theta: Tensor) -> Tensor:
         """One request for each batch element: ``*bp x n x n``."""
         n = x.shape[-2]
-        batch = torch.broadcast_shapes(x.shape[:-2], theta.shape[:-1])
+        batch = broadcast(x.shape[:-2], theta.shape[:-1])
         points = x.expand(*batch, *x.shape[-2:]).reshape(-1, *x.shape[-2:])
         rows = rows_of(theta.expand(*batch, theta.shape[-1]))
         matrices = [self.component.call(one, row)[0] for one, row in zip(points, rows, strict=True)]
