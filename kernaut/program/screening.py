@@ -151,7 +151,10 @@ def screen(source: str, contract: Contract) -> Screened:
     _require_entry(functions.get(contract.entry_point), contract)
     annotations = set(_annotations(tree))
     _require_bound(tree, annotations)
+    permitted = annotations.union(tree.body)
     for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in permitted:
+            _refuse(node, "an import inside a function", "import at the top")
         if node not in annotations:
             _require_allowed(node)
     return Screened("torch" if torch else "numpy", contract.entry_point)
