@@ -355,7 +355,7 @@ def _named_errors(location: Location) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        cause = str(error.orig)
+        cause = " ".join(str(error.orig).split())
         if "locked" in cause or "busy" in cause:
             raise ArchiveError(
                 f"Expected {location} to be free within {BUSY_SECONDS:.0f} s. Got: {cause}.",

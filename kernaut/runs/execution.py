@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -45,8 +46,7 @@ class _Client(PapermillNotebookClient):
     def papermill_execute_cells(self) -> None:
         """Execute the cells under our own signal handlers, which replace those nbclient has just set."""
         self.timeout_func = self._remaining
-        code = [index for index, cell in enumerate(self.nb.cells) if cell.cell_type == "code"]
-        self._numbers = {index: number for number, index in enumerate(code, start=1)}
+        self._titles = cell_titles(self.nb.cells)
         signal.signal(signal.SIGINT, self._interrupt)
         signal.signal(signal.SIGTERM, self._terminate)
         super().papermill_execute_cells()
@@ -57,8 +57,8 @@ class _Client(PapermillNotebookClient):
         """Execute one cell, unless the notebook was interrupted in an earlier one."""
         if _Client.interrupted:
             raise _Interrupted
-        if cell_index in self._numbers:
-            report_progress(_title(cell.source), self._numbers[cell_index], len(self._numbers))
+        if cell_index in self._titles:
+            report_progress(self._titles[cell_index], list(self._titles).index(cell_index) + 1, len(self._titles))
         return super().execute_cell(cell, cell_index, **options)
 
     def _remaining(self, cell: Any) -> float | None:
@@ -165,9 +165,14 @@ def _sign(output: Path) -> None:
         notary.sign(nbformat.read(output, as_version=4))
 
 
-def _title(source: str) -> str:
-    """A cell's first comment, or its first line."""
-    for line in source.splitlines():
-        if line.strip():
-            return line.strip().lstrip("#% ").strip()[:80]
-    return "an empty cell"
+def cell_titles(cells: Sequence[Any]) -> dict[int, str]:
+    """What to call each code cell in progress lines, by index: its opening comment, else the heading above, else its first line."""
+    titles, heading = {}, ""
+    for index, cell in enumerate(cells):
+        lines = [line.strip() for line in cell.source.splitlines() if line.strip()]
+        if cell.cell_type == "markdown":
+            heading = next((line.lstrip("# ") for line in lines if line.startswith("#")), heading)
+        elif cell.cell_type == "code":
+            comment = lines[0].lstrip("#% ") if lines and lines[0].startswith("#") else ""
+            titles[index] = (comment or heading or (lines[0] if lines else "an empty cell"))[:80]
+    return titles

@@ -8,7 +8,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import psutil
+
+from kernaut.runs.execution import cell_titles
 
 ASK = "import sys\nfrom kernaut.runs.notebook import run_notebook\nrun_notebook('tiny', workspace=sys.argv[1])\n"
 CELL = (
@@ -32,3 +35,18 @@ def test_killing_who_asked_ends_everything(make_notebook: Callable[..., Path], t
     asking.wait()
     _, alive = psutil.wait_procs([psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)], timeout=30)
     assert [process for process in alive if process.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def test_cells_are_called_by_comment_heading_or_first_line() -> None:
+    code, text = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
+    cells = [
+        code("x = 1\ny = 2"),
+        code(""),
+        text("Words.\n## Search\nMore."),
+        code("run()"),
+        code("#%% Plot it\nplot()"),
+        text("No heading."),
+        code("z"),
+    ]
+    expected = {0: "x = 1", 1: "an empty cell", 3: "Search", 4: "Plot it", 6: "Search"}
+    assert cell_titles(cells) == expected
