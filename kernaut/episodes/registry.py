@@ -6,12 +6,13 @@ from typing import Any
 
 from kernaut.episodes.bbo import BlackBoxOptimization
 from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.enzymes import EnzymeKinetics
 from kernaut.episodes.greenhouse import GreenhouseGases
 from kernaut.errors import InputError
 from kernaut.plugins import extensions, load_extension
 
 GROUP = "kernaut.tasks"
-OWN: dict[str, type[Benchmark]] = {kind.name: kind for kind in (BlackBoxOptimization, GreenhouseGases)}
+OWN: dict[str, type[Benchmark]] = {kind.name: kind for kind in (BlackBoxOptimization, GreenhouseGases, EnzymeKinetics)}
 
 
 def benchmark_names() -> tuple[str, ...]:
