@@ -23,7 +23,7 @@ app = typer.Typer(help="Look after an archive.", no_args_is_help=True, rich_mark
 
 @app.command()
 def add(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Candidate JSON files.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Candidate JSON files.")],
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     benchmark: BenchmarkOption = "bbo",
     dimensions: DimensionsOption = None,

@@ -91,6 +91,6 @@ def _problem(error: ValidationError, record: dict[str, Any]) -> str:
     place = [str(part) for part in first["loc"]]
     if first["type"] != "extra_forbidden":
         return f"{'.'.join(place)} = {first['input']!r}: {first['msg']}."
-    tables = {"campaign": CampaignTable, "execution": ExecutionTable}
-    legal = tables[place[0]] if len(place) > 1 else Config
+    tables: dict[str, type[_Table]] = {"campaign": CampaignTable, "execution": ExecutionTable}
+    legal: type[_Table] = tables[place[0]] if len(place) > 1 else Config
     return f"the unknown key {'.'.join(place)}; known are {', '.join(legal.model_fields)}."

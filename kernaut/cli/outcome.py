@@ -107,8 +107,9 @@ def _in_one_line(ctx: Any) -> Iterator[None]:
         raise typer.Exit(INTERRUPTED) from None
     except _UsageError as error:
         message = getattr(error, "format_message", error.__str__)()
-        if not message:  # no command: the help has been printed
-            raise
+        if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help
+            _say(message)
+            raise typer.Exit(BAD_INPUT) from None
         _say(f"error: {_one_line(message)}")
         inner = getattr(error, "ctx", None)
         _say(f"hint: see {inner.command_path if inner is not None else 'kernaut'} --help")

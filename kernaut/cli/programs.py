@@ -45,7 +45,7 @@ def verify(
 
 def inspect(
     program: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A program's identifier, or its beginning.")
+        str | None, typer.Argument(metavar="ID", help="A program's identifier, or its beginning.")
     ] = None,
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     frontier: Annotated[
