@@ -9,7 +9,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernaut.digest import FrozenMapping, canonical_json, content_id, freeze, loads_finite, require_json, thaw
@@ -18,10 +18,11 @@ from kernaut.errors import InputError
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
-    max_leaves=12,
+    max_leaves=6,
 )
 
 
+@settings(max_examples=50)
 @given(values)
 def test_freezing_and_thawing_change_nothing(value: Any) -> None:
     assert thaw(freeze(value)) == value
@@ -30,7 +31,8 @@ def test_freezing_and_thawing_change_nothing(value: Any) -> None:
     require_json(value, "value")
 
 
-@given(st.dictionaries(st.text(), values))
+@settings(max_examples=50)
+@given(st.dictionaries(st.text(), values, max_size=4))
 def test_frozen_mappings_are_mappings_and_hash_by_content(value: dict[str, Any]) -> None:
     frozen = FrozenMapping(value)
     turned = FrozenMapping(dict(reversed(value.items())))

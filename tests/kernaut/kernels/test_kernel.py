@@ -287,3 +287,24 @@ def test_upstream_sums_and_products_take_our_kernels(program: Program, pool: San
     torch.testing.assert_close((ours + theirs)(x).to_dense(), both[0] + both[1])
     torch.testing.assert_close((ours * theirs)(x).to_dense(), both[0] * both[1])
     assert isinstance(ours, KernautKernel)
+
+
+@pytest.mark.parametrize("name", ["feature_map", "input_transform", "closure", "additive_feature_map"])
+def test_posteriors_are_differentiable_in_their_points(name: str, program: Program, pool: SandboxPool) -> None:
+    kernel = interpret(program(name), pool=pool)
+    x = points(12, 2)
+    model = Regression(x, torch.sin(4 * x[:, 0]), kernel, 0.05)
+    model.double().eval()
+
+    def bound(z: Tensor) -> Tensor:
+        posterior = model(z)
+        return (posterior.mean + 0.7 * posterior.variance.sqrt()).sum()
+
+    z = points(3, 2, seed=4).requires_grad_()
+    (gradient,) = torch.autograd.grad(bound(z), z)
+    for place in ((0, 0), (2, 1)):
+        step = torch.zeros_like(z)
+        step[place] = 1e-5
+        with torch.no_grad():
+            slope = (bound(z + step) - bound(z - step)) / 2e-5
+        torch.testing.assert_close(gradient[place], slope, rtol=1e-5, atol=1e-7)
