@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kernaut.errors import InputError
-from kernaut.kernels.form import Embedding, Form, broadcast, column
+from kernaut.kernels.form import Embedding, Form, broadcast, column, root
 
 
 class Composite(Form):
@@ -157,7 +157,7 @@ class ScaleForm(Wrapper):
 
     def features(self, x: Tensor, theta: Tensor) -> Tensor:
         """The child's features, times the root of the weight."""
-        return column(theta[..., 0].sqrt()) * self.child.features(x, theta[..., 1:])
+        return column(root(theta[..., 0])) * self.child.features(x, theta[..., 1:])
 
 
 class PullbackForm(Wrapper):

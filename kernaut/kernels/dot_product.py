@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from kernaut.kernels.form import Embedding, FeatureForm, column
+from kernaut.kernels.form import Embedding, FeatureForm, column, root
 from kernaut.kernels.leaf_form import LeafForm
 
 
@@ -33,7 +33,7 @@ class Linear(LeafForm):
 
     def features(self, x: Tensor, theta: Tensor) -> Tensor:
         """Inputs in lengthscales, times the standard deviation."""
-        return column(self.number(theta, "variance").sqrt()) * self.embed(x, theta)[0]
+        return column(root(self.number(theta, "variance"))) * self.embed(x, theta)[0]
 
     def low_rank(self, theta: Tensor) -> bool:
         """Always: the rank is that of the inputs."""
@@ -74,7 +74,7 @@ class RandomFourierFeatures(LeafForm, FeatureForm):
             drawn = _draw(self.options["features"], self.options.get("seed", 0), x.shape[-1])
             omega, bias = (torch.from_numpy(array).to(x.device) for array in drawn)
         scaled = x / column(self.number(theta, "lengthscale"))
-        height = column((self.number(theta, "variance") * (2.0 / bias.shape[-1])).sqrt())
+        height = column(root(self.number(theta, "variance") * (2.0 / bias.shape[-1])))
         return height * torch.cos(scaled @ omega.mT + bias)
 
 

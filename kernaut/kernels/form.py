@@ -117,6 +117,11 @@ def column(value: Tensor) -> Tensor:
     return value[..., None, None]
 
 
+def root(value: Tensor) -> Tensor:
+    """Square roots whose gradient at 0 is 0, not infinite (off by 1e-150 there)."""
+    return value.clamp_min(1e-300).sqrt()
+
+
 def distance(a: Tensor, b: Tensor) -> Tensor:
     """Euclidean distances ``*b x n x m`` by direct differences: exactly symmetric, exactly 0 where points coincide.
 

@@ -58,7 +58,7 @@ class KernautKernel(Kernel):
         batch_shape: torch.Size | None = None,
         active_dims: Sequence[int] | None = None,
     ) -> None:
-        super().__init__(batch_shape=batch_shape, active_dims=active_dims)
+        super().__init__(batch_shape=torch.Size(batch_shape or ()), active_dims=active_dims)
         self.form = form
         self.identity = identity
         self.parameter_names = tuple(names)

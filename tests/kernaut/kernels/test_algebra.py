@@ -90,3 +90,10 @@ def test_stationarity_is_that_of_all_parts() -> None:
     mixed = ProductForm([leaf_form(RQ), leaf_form(LINEAR)])
     assert not mixed.stationary(torch.tensor([*RQ.numbers(), *LINEAR.numbers()]))
     assert ScaleForm(leaf_form(RQ)).stationary(torch.tensor([0.5, *RQ.numbers()]))
+
+
+def test_gradients_of_features_are_finite_where_a_weight_is_zero() -> None:
+    form = ScaleForm(SumForm([leaf_form(LINEAR), leaf_form(RFF)]))
+    theta = torch.tensor([0.0, 0.0, 1.0, 0.0, 1.0], dtype=torch.float64, requires_grad=True)
+    (gradient,) = torch.autograd.grad(form.features(points(), theta).sum(), theta)
+    assert torch.isfinite(gradient).all()
