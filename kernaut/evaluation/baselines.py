@@ -199,7 +199,7 @@ class _Search:
         theta = self.kernel.theta().index_put((places,), logs[:-2].exp())
         kernel = _At(self.kernel.form, theta)
         likelihood = log_marginal(kernel, self.inputs, self.targets, logs[-2].exp(), logs[-1].exp())
-        value = float(likelihood)
+        value = float(likelihood.detach())
         if not math.isfinite(value):
             return 1e10, np.zeros_like(point)
         if value > self.value:

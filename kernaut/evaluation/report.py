@@ -19,6 +19,7 @@ from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting
 from kernaut.evaluation.outcome import PREDICTIVE_PENALTY, Outcome, mean_score, penalized
 from kernaut.evaluation.statistics import bootstrap_interval, paired_difference
+from kernaut.scoring.nmse import geometric_over_families
 
 PROTOCOL_VERSION = 1
 PACKAGES = ("kernaut", "numpy", "scipy", "torch", "gpytorch", "scoringrules")
@@ -89,15 +90,27 @@ def candidate_entry(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
 
 def predictive_section(outcomes: Sequence[Outcome], *, seed: int = 0) -> dict[str, Any]:
     """Means over episodes (a failed one counts 2.0 in CRPS, NLPD and RMSE, and is left out of coverage), episodes, failures."""
+    nmse = normalized_error(outcomes)
     return {
         "mean_crps": mean_score(outcomes, "crps", PREDICTIVE_PENALTY),
         "mean_nlpd": mean_score(outcomes, "nlpd", PREDICTIVE_PENALTY),
         "mean_rmse": mean_score(outcomes, "rmse", PREDICTIVE_PENALTY),
+        **({} if nmse is None else {"nmse": nmse}),
         "coverage95": mean_score(outcomes, "coverage95"),
         "mean_width95": mean_score(outcomes, "width95"),
         "interval": list(bootstrap_interval(penalized(outcomes, "crps", PREDICTIVE_PENALTY), seed=seed)),
         **_lists(outcomes),
     }
+
+
+def normalized_error(outcomes: Sequence[Outcome]) -> float | None:
+    """NMSE of outcomes that have it: arithmetic mean within a family, geometric over families, a failed episode at its penalty; else None."""
+    if not any(outcome.scores is not None and "nmse" in outcome.scores for outcome in outcomes):
+        return None
+    by_family: dict[str, list[float]] = {}
+    for outcome, value in zip(outcomes, penalized(outcomes, "nmse", PREDICTIVE_PENALTY), strict=True):
+        by_family.setdefault(outcome.family, []).append(value)
+    return geometric_over_families(by_family)
 
 
 def rollout_section(outcomes: Sequence[Outcome], steps: int) -> dict[str, Any]:

@@ -17,15 +17,20 @@ from kernaut.episodes.episode import Episode, RolloutTask
 from kernaut.errors import InputError, KernautError, SandboxFailure
 from kernaut.evaluation.outcome import Outcome, failure
 from kernaut.evaluation.prefix_scoring import score_prefixes
+from kernaut.fitting.conditioning import predict_after
 from kernaut.fitting.embedding import EmbeddedKernel, rows
 from kernaut.fitting.grid import NOT_DEFINITE, NOT_FINITE, GridFit, fit_grid, predict
 from kernaut.fitting.group import EpisodeGroup
 from kernaut.fitting.prefixes import Group, PrefixGroup, stack_episodes
 from kernaut.fitting.rollout import CANDIDATES, STEPS, RolloutGroup, rollout_group, rollout_groups
+from kernaut.scoring.nmse import normalizer
 from kernaut.scoring.predictive import predictive_scores
 from kernaut.scoring.regret import final_regret, regret_auc, regret_curve
 
 Array = NDArray[np.float64]
+
+NMSE_TAG = "nmse_variance"
+"""Tag of an episode whose squared errors are also reported over a variance in the benchmark's units."""
 
 
 def score_predictive(kernel: EmbeddedKernel, episodes: Sequence[Episode] | Sequence[Group]) -> list[Outcome]:
@@ -129,9 +134,15 @@ def _predict_group(kernel: EmbeddedKernel, group: EpisodeGroup, found: dict[int,
 def _predicted(kernel: EmbeddedKernel, group: EpisodeGroup) -> _Predicted:
     embedding = kernel.embed(group.points)
     count, total = group.fit_count, group.points.shape[-2]
-    fitting, queries = rows(embedding, 0, count), rows(embedding, count, total)
+    fitting, later = rows(embedding, 0, count), rows(embedding, count, total)
     fit = fit_grid(kernel.cross(fitting, fitting).numpy(), group.fit_targets.numpy())
-    mean, variance = predict(fit, kernel.cross(queries, fitting).numpy(), kernel.diagonal(queries).numpy())
+    cross, variances = kernel.cross(later, fitting).numpy(), kernel.diagonal(later).numpy()
+    seen = group.context_targets.shape[-1]
+    if seen:
+        prior = kernel.cross(rows(later, 0, seen), later).numpy()
+        mean, variance = predict_after(fit, cross, prior, variances, group.context_targets.numpy())
+    else:
+        mean, variance = predict(fit, cross, variances)
     return _Predicted(group, fit, mean, variance)
 
 
@@ -156,6 +167,9 @@ def _score(parts: Sequence[_Predicted], found: dict[int, Outcome]) -> None:
     places = [pair for part in parts for pair in zip(part.group.indices, part.group.episodes, strict=True)]
     for row, (index, episode) in enumerate(places):
         if good[row]:
+            variance_unit = episode.tags.get(NMSE_TAG)
+            if isinstance(variance_unit, float):
+                scores[row]["nmse"] = (scores[row]["rmse"] * episode.target_scale) ** 2 / normalizer(variance_unit)
             found[index] = Outcome(episode.name, episode.family, "scored", scores[row], fits[row])
         else:
             reason = NOT_DEFINITE if failed[row] else NOT_FINITE

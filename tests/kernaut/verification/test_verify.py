@@ -124,7 +124,7 @@ def kernel_matrix(x, parameters):
         ("x @ x.T + np.triu(np.ones((len(x), len(x))), 1) * 1e-6", "T0", "symmetry"),
         ("x @ x.T - 0.5 * np.eye(len(x))", "T0", "positive_semidefinite"),
         ("x @ x[:-1].T", "none", "executable"),
-        ("np.full((len(x), len(x)), np.nan)", "none", "executable"),
+        ("np.full((len(x), len(x)), np.inf)", "none", "executable"),
     ],
 )
 def test_unverified_programs_are_never_accepted(pool: SandboxPool, matrix: str, tier: str, failed: str) -> None:
