@@ -1,0 +1,144 @@
+"""The service as a process: ``python -m kernaut.sealed.serving``, options as JSON on standard input.  Trusted side.
+
+Options: ``ledger``, ``key_file`` (null: by the ledger's key id), ``host``, ``port`` (0: any free one), ``socket`` (a Unix socket's path instead).  It writes
+one JSON line when it listens.  SIGTERM and SIGINT end it once requests under way are answered.  Exit codes: 0 stopped on request, 2 bad
+input, 3 the ledger is damaged or cannot be written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from kernaut.digest import canonical_json, loads_finite
+from kernaut.errors import InputError, KernautError
+from kernaut.sealed.book import Book
+from kernaut.sealed.journal import Journal
+from kernaut.sealed.ledger import Ledger, LedgerDamaged, sealed_key_id
+from kernaut.sealed.places import key_path, token_path, write_secret
+from kernaut.sealed.sealing import read_key
+from kernaut.sealed.service import Service, role_token
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+BAD_INPUT, DAMAGED = 2, 3
+_GRACE_SECONDS = 10
+_BACKLOG = 2048
+
+
+def serve(options: Mapping[str, Any]) -> int:
+    """Serve a ledger until asked to stop.
+
+    Args:
+        options: as in the module's docstring.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        InputError: for a bad option, ledger or key.
+        LedgerDamaged: when the ledger or its record was changed.
+    """
+    folder = Path(options["ledger"])
+    key_file = Path(options["key_file"]) if options.get("key_file") else key_path(sealed_key_id(folder))
+    key = read_key(key_file)
+    listener, url = _listener(options)
+    journal = Journal(folder, key)
+    service_end: list[str] = []
+    service = Service(
+        Book(Ledger(folder, key), journal, key), journal, key, lambda reason: _end(server, service_end, reason)
+    )
+    config = uvicorn.Config(
+        service.app,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    for role in ("runner", "owner"):
+        write_secret(token_path(key.id, role), role_token(key, role) + "\n", replace=True)
+    said = {
+        "event": "serving",
+        "url": url,
+        "pid": os.getpid(),
+        "key_id": key.id,
+        "tasks": len(service._book.ledger.task_ids),
+    }
+    _say(said | {"token_file": str(token_path(key.id, "runner"))})
+    server.run(sockets=[listener])
+    if not service_end:
+        journal.close()
+        return 0
+    sys.stderr.write(canonical_json({"error": service_end[0]}) + "\n")
+    return DAMAGED
+
+
+def _end(server: uvicorn.Server, ends: list[str], reason: str) -> None:
+    ends.append(reason)
+    server.should_exit = True
+
+
+def _listener(options: Mapping[str, Any]) -> tuple[socket.socket, str]:
+    """The bound socket and the service's address."""
+    path = options.get("socket")
+    if path:
+        where = Path(path)
+        if where.is_socket():
+            where.unlink()
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        mask = os.umask(0o077)
+        try:
+            listener.bind(str(where))
+        except OSError as error:
+            raise InputError(f"Expected to listen on the socket {where}. Got: {error}.") from error
+        finally:
+            os.umask(mask)
+        listener.listen(_BACKLOG)
+        return listener, f"unix://{where.resolve()}"
+    host, port = options.get("host") or LOOPBACK[0], options.get("port") or 0
+    if host not in LOOPBACK:
+        raise InputError(f"Expected a host of {', '.join(LOOPBACK)} (this machine only). Got {host!r}.")
+    if type(port) is not int or not 0 <= port <= 65535:
+        raise InputError(f"Expected a port from 0 (any free one) to 65535. Got {port!r}.")
+    family = socket.AF_INET6 if host == "::1" else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        raise InputError(
+            f"Expected a free port. Got {port}: {error.strerror}.", hint="Use --port 0 for any free one."
+        ) from error
+    listener.listen(_BACKLOG)
+    shown = "[::1]" if host == "::1" else host
+    return listener, f"http://{shown}:{listener.getsockname()[1]}"
+
+
+def _say(record: Mapping[str, Any]) -> None:
+    sys.stdout.write(canonical_json(record) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> int:
+    """Read the options and serve; errors go to standard error as one JSON line."""
+    try:
+        return serve(loads_finite(sys.stdin.buffer.read(), "the options"))
+    except LedgerDamaged as error:
+        sys.stderr.write(json.dumps({"error": str(error)}) + "\n")
+        return DAMAGED
+    except KernautError as error:
+        sys.stderr.write(json.dumps({"error": str(error)}) + "\n")
+        return BAD_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main())
