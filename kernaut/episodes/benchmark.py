@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from kernaut.digest import content_id
 from kernaut.episodes.coordinate import Coordinate
-from kernaut.episodes.episode import Episode, RolloutTask, require_per_family, require_split
+from kernaut.episodes.episode import MAX_PER_FAMILY, Episode, RolloutTask, require_per_family, require_split
 
 
 class Benchmark(ABC):
@@ -22,6 +22,7 @@ class Benchmark(ABC):
         dimensions: input dimensions that programs declare for it, and are verified in.
         metrics: ``predictive.mean_crps`` and, with optimization tasks, ``bo.regret_auc``.
         has_rollouts: whether it has optimization tasks.
+        most_per_family: the most episodes that a family has.
         reference_grid: which fixed grid of reference kernels it is compared with, see :mod:`kernaut.evaluation.references`.
         coordinates: what its inputs are, in order, for authors; empty where they are anonymous points of the unit cube.
     """
@@ -31,6 +32,7 @@ class Benchmark(ABC):
     dimensions: tuple[int, ...]
     metrics: tuple[str, ...] = ("predictive.mean_crps",)
     has_rollouts: ClassVar[bool] = False
+    most_per_family: ClassVar[int] = MAX_PER_FAMILY
     reference_grid: ClassVar[str] = "cube"
     coordinates: tuple[Coordinate, ...] = ()
 
@@ -55,13 +57,13 @@ class Benchmark(ABC):
 
         Args:
             split: ``train``, ``validation`` or ``test``.
-            per_family: episodes of each family, 1 to 999.
+            per_family: episodes of each family, 1 to 999 (fewer where the benchmark's data has fewer).
             tuning: the cheaper episodes that parameter tuning uses.
 
         Raises:
             InputError: for an unknown split or an episode count out of range.
         """
-        count = require_per_family(per_family)
+        count = require_per_family(per_family, self.most_per_family)
         families = self.families(require_split(split))
         return [self._episode(split, i, j, tuning) for i in range(len(families)) for j in range(count)]
 

@@ -40,6 +40,8 @@ class Episode:
         target_mean: mean of the fitting targets, in the benchmark's units.
         target_scale: their standard deviation (or its floor), in the benchmark's units.
         tags: further facts of the episode, for reports.
+        context_inputs: ``c x d`` observations that predictions are conditioned on, beside the fitting ones; they enter neither standardization nor fit.
+        context_targets: ``c``, standardized by the fitting targets.
 
     Raises:
         InputError: when shapes disagree or a number is not finite.
@@ -57,9 +59,14 @@ class Episode:
     target_mean: float = 0.0
     target_scale: float = 1.0
     tags: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    context_inputs: Array | None = None
+    context_targets: Array | None = None
 
     def __post_init__(self) -> None:
-        for name in ("fit_inputs", "fit_targets", "query_inputs", "query_targets"):
+        if self.context_inputs is None or self.context_targets is None:
+            object.__setattr__(self, "context_inputs", np.empty((0, *np.shape(self.fit_inputs)[1:])))
+            object.__setattr__(self, "context_targets", np.empty(0))
+        for name in ("fit_inputs", "fit_targets", "query_inputs", "query_targets", "context_inputs", "context_targets"):
             array = np.array(getattr(self, name), dtype=np.float64)
             if not np.isfinite(array).all():
                 raise InputError(f"Expected finite {name} in episode {self.name}. Got {array[~np.isfinite(array)][0]}.")
@@ -76,6 +83,18 @@ class Episode:
             or 0 in self.query_inputs.shape
         ):
             raise InputError(f"Expected shapes n x d, n, q x d, q in episode {self.name}. Got {shapes}.")
+        inputs, targets = self.context
+        if inputs.shape != (len(targets), self.dimension):
+            raise InputError(
+                f"Expected context c x {self.dimension} and c in episode {self.name}. Got {inputs.shape}, {targets.shape}."
+            )
+
+    @property
+    def context(self) -> tuple[Array, Array]:
+        """Context inputs ``c x d`` and targets ``c``; c is 0 for most benchmarks."""
+        assert self.context_inputs is not None
+        assert self.context_targets is not None
+        return self.context_inputs, self.context_targets
 
     @property
     def dimension(self) -> int:
@@ -142,15 +161,19 @@ def require_split(split: object) -> str:
     return split
 
 
-def require_per_family(count: object) -> int:
+def require_per_family(count: object, most: int = MAX_PER_FAMILY) -> int:
     """Check a number of episodes per family.
+
+    Args:
+        count: the number.
+        most: how many a family has; at most 999.
 
     Raises:
         InputError: below 1, or above 999, where the seed ranges of two families would overlap.
     """
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= MAX_PER_FAMILY:
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= most:
         raise InputError(
-            f"Expected 1 to {MAX_PER_FAMILY} episodes per family. Got {count!r}.",
-            hint="Seeds of neighbouring families are 1000 apart.",
+            f"Expected 1 to {most} episodes per family. Got {count!r}.",
+            hint="Seeds of neighbouring families are 1000 apart." if most == MAX_PER_FAMILY else None,
         )
     return int(count)

@@ -7,12 +7,15 @@ from typing import Any
 from kernaut.episodes.bbo import BlackBoxOptimization
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.enzymes import EnzymeKinetics
+from kernaut.episodes.glucose import GlucoseForecasts
 from kernaut.episodes.greenhouse import GreenhouseGases
 from kernaut.errors import InputError
 from kernaut.plugins import extensions, load_extension
 
 GROUP = "kernaut.tasks"
-OWN: dict[str, type[Benchmark]] = {kind.name: kind for kind in (BlackBoxOptimization, GreenhouseGases, EnzymeKinetics)}
+OWN: dict[str, type[Benchmark]] = {
+    kind.name: kind for kind in (BlackBoxOptimization, GreenhouseGases, EnzymeKinetics, GlucoseForecasts)
+}
 
 
 def benchmark_names() -> tuple[str, ...]:

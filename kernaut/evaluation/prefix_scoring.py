@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from kernaut.evaluation.normalized import normalized
 from kernaut.evaluation.outcome import Outcome
 from kernaut.fitting.embedding import EmbeddedKernel
 from kernaut.fitting.grid import GRID, NOT_FINITE
@@ -46,5 +47,6 @@ def score_prefixes(kernel: EmbeddedKernel, group: PrefixGroup) -> dict[int, Outc
             "condition": prefix_condition(fit, place, len(episode.fit_targets)),
         }
         by_name = {name: float(values[0]) for name, values in scores.items()}
+        by_name |= normalized(episode, by_name["rmse"])
         found[index] = Outcome(episode.name, episode.family, "scored", by_name, numbers)
     return found

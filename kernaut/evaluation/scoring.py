@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kernaut.episodes.episode import Episode, RolloutTask
 from kernaut.errors import InputError, KernautError, SandboxFailure
+from kernaut.evaluation.normalized import normalized
 from kernaut.evaluation.outcome import Outcome, failure
 from kernaut.evaluation.prefix_scoring import score_prefixes
 from kernaut.fitting.conditioning import predict_after
@@ -23,14 +24,10 @@ from kernaut.fitting.grid import NOT_DEFINITE, NOT_FINITE, GridFit, fit_grid, pr
 from kernaut.fitting.group import EpisodeGroup
 from kernaut.fitting.prefixes import Group, PrefixGroup, stack_episodes
 from kernaut.fitting.rollout import CANDIDATES, STEPS, RolloutGroup, rollout_group, rollout_groups
-from kernaut.scoring.nmse import normalizer
 from kernaut.scoring.predictive import predictive_scores
 from kernaut.scoring.regret import final_regret, regret_auc, regret_curve
 
 Array = NDArray[np.float64]
-
-NMSE_TAG = "nmse_variance"
-"""Tag of an episode whose squared errors are also reported over a variance in the benchmark's units."""
 
 
 def score_predictive(kernel: EmbeddedKernel, episodes: Sequence[Episode] | Sequence[Group]) -> list[Outcome]:
@@ -167,10 +164,13 @@ def _score(parts: Sequence[_Predicted], found: dict[int, Outcome]) -> None:
     places = [pair for part in parts for pair in zip(part.group.indices, part.group.episodes, strict=True)]
     for row, (index, episode) in enumerate(places):
         if good[row]:
-            variance_unit = episode.tags.get(NMSE_TAG)
-            if isinstance(variance_unit, float):
-                scores[row]["nmse"] = (scores[row]["rmse"] * episode.target_scale) ** 2 / normalizer(variance_unit)
-            found[index] = Outcome(episode.name, episode.family, "scored", scores[row], fits[row])
+            found[index] = Outcome(
+                episode.name,
+                episode.family,
+                "scored",
+                scores[row] | normalized(episode, scores[row]["rmse"]),
+                fits[row],
+            )
         else:
             reason = NOT_DEFINITE if failed[row] else NOT_FINITE
             found[index] = Outcome(episode.name, episode.family, "failed", reason=reason)

@@ -20,13 +20,14 @@ MAX_GROUP = 64
 
 @dataclass(frozen=True, eq=False)
 class EpisodeGroup:
-    """``E`` episodes with ``n`` fitting and ``q`` query points of dimension ``d``.
+    """``E`` episodes with ``n`` fitting, ``c`` context and ``q`` query points of dimension ``d``.
 
     Args:
         indices: the place of each episode in the sequence that was stacked.
         episodes: the episodes themselves.
-        points: ``E x (n + q) x d``, fitting points first.
+        points: ``E x (n + c + q) x d``, fitting points first, query points last.
         fit_targets: ``E x n``, standardized.
+        context_targets: ``E x c``, standardized by the fitting targets.
         query_targets: ``E x q``, standardized by the fitting targets.
     """
 
@@ -34,6 +35,7 @@ class EpisodeGroup:
     episodes: tuple[Episode, ...]
     points: Tensor
     fit_targets: Tensor
+    context_targets: Tensor
     query_targets: Tensor
 
     @property
@@ -57,6 +59,7 @@ class EpisodeGroup:
             episodes=tuple(self.episodes[place] for place in chosen),
             points=self.points[chosen],
             fit_targets=self.fit_targets[chosen],
+            context_targets=self.context_targets[chosen],
             query_targets=self.query_targets[chosen],
         )
 
@@ -66,7 +69,7 @@ class EpisodeGroup:
 
     @staticmethod
     def stack(episodes: Sequence[Episode]) -> list[EpisodeGroup]:
-        """Group episodes of equal ``(n, q, d)``, at most 64 together, in order of first appearance.
+        """Group episodes of equal ``(n, c, q, d)``, at most 64 together, in order of first appearance.
 
         Args:
             episodes: any episodes; sizes may differ.
@@ -76,7 +79,9 @@ class EpisodeGroup:
         """
         places: dict[tuple[int, ...], list[int]] = {}
         for index, episode in enumerate(episodes):
-            places.setdefault((*episode.fit_inputs.shape, len(episode.query_targets)), []).append(index)
+            places.setdefault(
+                (*episode.fit_inputs.shape, len(episode.context[1]), len(episode.query_targets)), []
+            ).append(index)
         return [
             _stacked(tuple(indices[start : start + MAX_GROUP]), episodes)
             for indices in places.values()
@@ -89,7 +94,10 @@ def _stacked(indices: tuple[int, ...], episodes: Sequence[Episode]) -> EpisodeGr
     return EpisodeGroup(
         indices=indices,
         episodes=chosen,
-        points=torch.from_numpy(np.stack([np.concatenate([e.fit_inputs, e.query_inputs]) for e in chosen])),
+        points=torch.from_numpy(
+            np.stack([np.concatenate([e.fit_inputs, e.context[0], e.query_inputs]) for e in chosen])
+        ),
         fit_targets=torch.from_numpy(np.stack([e.fit_targets for e in chosen])),
+        context_targets=torch.from_numpy(np.stack([e.context[1] for e in chosen])),
         query_targets=torch.from_numpy(np.stack([e.query_targets for e in chosen])),
     )

@@ -17,7 +17,7 @@ from kernaut.errors import FitError
 from kernaut.fitting.embedding import EmbeddedKernel, Embedding, rows, select
 from kernaut.fitting.grid import GRID, NOT_DEFINITE, VARIANCE_FLOOR, GridFit, fit_grid
 from kernaut.fitting.group import EpisodeGroup
-from kernaut.fitting.prefixes import RATIOS, Group, PrefixGroup, fit_prefixes
+from kernaut.fitting.prefixes import RATIOS, Group, PrefixGroup, fit_prefixes, query_rows
 from kernaut.scoring.predictive import crps_gaussian_tensor
 
 PENALTY = 2.0
@@ -42,21 +42,21 @@ def query_crps(kernel: EmbeddedKernel, group: Group) -> Tensor:
         return _prefix_crps(kernel, group)
     embedding = kernel.embed(group.points)
     count = group.fit_count
-    fitting, queries = rows(embedding, 0, count), rows(embedding, count, group.points.shape[-2])
+    fitting, later = rows(embedding, 0, count), rows(embedding, count, group.points.shape[-2])
     gram = kernel.cross(fitting, fitting)
     fit = fit_grid(gram.detach().numpy(), group.fit_targets.numpy())
     matrix = _noisy(gram, fit)
     usable = torch.from_numpy(~fit.failed) & (torch.linalg.cholesky_ex(matrix.detach()).info == 0)
     if bool(usable.all()):
-        return _scores(kernel, fitting, queries, matrix, fit, group)
+        return _scores(kernel, fitting, later, matrix, fit, group)
     if not bool(usable.any()):
         raise FitError(f"Expected an episode that can be fitted. Got {len(group)} that failed: {NOT_DEFINITE}.")
     keep = torch.nonzero(usable)[:, 0]
     rest = group.take(keep.tolist())
-    fitting, queries = select(fitting, keep), select(queries, keep)
+    fitting, later = select(fitting, keep), select(later, keep)
     gram = kernel.cross(fitting, fitting)
     fit = fit_grid(gram.detach().numpy(), rest.fit_targets.numpy())
-    scores = _scores(kernel, fitting, queries, _noisy(gram, fit), fit, rest)
+    scores = _scores(kernel, fitting, later, _noisy(gram, fit), fit, rest)
     return torch.full((len(group),), PENALTY, dtype=torch.float64).index_put((keep,), scores)
 
 
@@ -72,7 +72,7 @@ def _prefix_crps(kernel: EmbeddedKernel, group: PrefixGroup) -> Tensor:
     identity = torch.eye(len(gram), dtype=gram.dtype)
     for ratio in sorted(set(fit.ratio.tolist())):
         places = [place for place in range(len(group)) if fit.ratio[place] == ratio]
-        longest = max(len(group.episodes[p].fit_targets) + len(group.episodes[p].query_targets) for p in places)
+        longest = max(query_rows(group.episodes[place])[1] for place in places)
         shifted = 0.5 * (gram + gram.mT) + RATIOS[ratio] * identity
         factor = torch.linalg.cholesky(shifted[:longest, :longest])
         targets = torch.from_numpy(group.targets[:longest, places])
@@ -80,7 +80,7 @@ def _prefix_crps(kernel: EmbeddedKernel, group: PrefixGroup) -> Tensor:
         for column, place in enumerate(places):
             amplitude, noise = GRID[fit.chosen[place]]
             episode = group.episodes[place]
-            start, stop = len(episode.fit_targets), len(episode.fit_targets) + len(episode.query_targets)
+            start, stop = query_rows(episode)
             rows = factor[start:stop, :start]
             variance = amplitude * (variances[start:stop] - rows.square().sum(-1)) + noise
             sd = variance.clamp_min(VARIANCE_FLOOR).sqrt()
@@ -107,16 +107,26 @@ def _noisy(gram: Tensor, fit: GridFit) -> Tensor:
 
 
 def _scores(
-    kernel: EmbeddedKernel, fitting: Embedding, queries: Embedding, matrix: Tensor, fit: GridFit, group: EpisodeGroup
+    kernel: EmbeddedKernel, fitting: Embedding, later: Embedding, matrix: Tensor, fit: GridFit, group: EpisodeGroup
 ) -> Tensor:
-    """CRPS of ``E`` episodes with positive definite matrices, by Cholesky."""
+    """CRPS of ``E`` episodes with positive definite matrices, by Cholesky; ``later`` holds context and query points."""
     amplitude, noise = torch.from_numpy(fit.amplitude)[:, None], torch.from_numpy(fit.noise)[:, None]
-    cross = amplitude[..., None] * kernel.cross(fitting, queries)
+    cross = amplitude[..., None] * kernel.cross(fitting, later)
     right = torch.cat([cross, group.fit_targets[..., None]], dim=-1)
     solved = torch.linalg.solve_triangular(torch.linalg.cholesky(matrix), right, upper=False)
     whitened, residual = solved[..., :-1], solved[..., -1:]
     mean = (whitened.mT @ residual)[..., 0]
-    variance = amplitude * kernel.diagonal(queries) + noise - whitened.square().sum(-2)
+    variance = amplitude * kernel.diagonal(later) + noise - whitened.square().sum(-2)
+    seen = group.context_targets.shape[-1]
+    if seen:
+        prior = amplitude[..., None] * kernel.cross(rows(later, 0, seen), later)
+        joint = prior - whitened[..., :seen].mT @ whitened
+        within = joint[..., :seen] + noise[..., None] * torch.eye(seen, dtype=joint.dtype)
+        surprise = group.context_targets - mean[..., :seen]
+        right = torch.cat([joint[..., seen:], surprise[..., None]], dim=-1)
+        solved = torch.linalg.solve_triangular(torch.linalg.cholesky(within), right, upper=False)
+        mean = mean[..., seen:] + (solved[..., :-1].mT @ solved[..., -1:])[..., 0]
+        variance = variance[..., seen:] - solved[..., :-1].square().sum(-2)
     return crps_gaussian_tensor(mean, variance.clamp_min(VARIANCE_FLOOR).sqrt(), group.query_targets).mean(-1)
 
 

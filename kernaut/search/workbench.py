@@ -24,7 +24,7 @@ from kernaut.sandbox.pool import SandboxPool, default_pool
 from kernaut.search.novelty import Fingerprint, fingerprint
 from kernaut.search.scores import EliteMode, Yardstick, yardstick
 
-REFINEMENT_EPISODES = 20
+REFINEMENT_EPISODES = 10
 """Tuning episodes a family that gradient steps use."""
 SEARCH_STEPS = 3
 SEARCH_CANDIDATES = 64
@@ -82,7 +82,8 @@ class SearchOptions:
 
     def refinement(self) -> Setting:
         """More tuning episodes: what gradient steps use, and what drafts are compared on."""
-        return Setting(self.benchmark, "train", REFINEMENT_EPISODES, self.benchmark_options, tuning=True)
+        count = min(REFINEMENT_EPISODES, self.made().most_per_family)
+        return Setting(self.benchmark, "train", count, self.benchmark_options, tuning=True)
 
     def pool(self) -> SandboxPool:
         """This process's pool with the search's limits."""
