@@ -118,13 +118,13 @@ def select(
     if metric not in made.metrics:
         raise InputError(f"Expected a metric of {', '.join(made.metrics)}. Got {metric!r}.")
     made.episodes("validation", per_family)
-    freeze = archive.freeze(f"selection on {benchmark} by {metric}")
-    programs = [candidate.program for candidate in archive.candidates()]
-    if not programs:
+    if not archive.candidates():
         raise ArchiveError(
             f"Expected accepted programs in {archive.location}. Got none.",
             hint="Run a campaign on it, or add candidates.",
         )
+    freeze = archive.freeze(f"selection on {benchmark} by {metric}")
+    programs = [candidate.program for candidate in archive.candidates()]
     archive.record_look(benchmark, "validation", "selection", {"metric": metric, "candidates": len(programs)})
     evaluations = [row[0] for row in _evaluated(programs, [setting], workers, done)]
     values = {evaluation.subject.candidate_id: _metric(evaluation, metric) for evaluation in evaluations}

@@ -128,7 +128,6 @@ class Session:
         """
         self._spend()
         draft = self._staged()
-        space = draft.program.space
         tried = halton_trials(draft.program, trials, lambda v: self._trial_fitness(draft.program.with_parameters(v)))
         self._keep(draft, tried)
         usable = [trial for trial in tried if trial.fitness is not None]
@@ -136,10 +135,12 @@ class Session:
             draft.state, draft.reason = "untuned", tried[0].reason
             return Tuned(draft.program, None, len(tried), tried[0].reason)
         best = max(usable, key=lambda trial: trial.fitness or 0.0)
-        options = [tried[0], best] if tried[0].fitness is not None and best is not tried[0] else [best]
-        tuned = max((self._refined(draft, trial, gradient_steps) for trial in options), key=_fitness_of)
+        starts = [draft.program.with_parameters(trial.values) for trial in dict.fromkeys((tried[0], best))]
+        tuned = max((self._compared(draft, start) for start in starts), key=_fitness_of)
+        if gradient_steps and tuned.fitness is not None:
+            tuned = max(tuned, self._refined(draft, tuned.program, gradient_steps), key=_fitness_of)
         draft.program, draft.state, draft.reason = tuned.program, "tuned", tuned.reason
-        return replace(tuned, trials=len(draft.trials)) if space else tuned
+        return replace(tuned, trials=len(draft.trials))
 
     def submit_staged_candidate(self) -> Submission:
         """Submit the staged draft with its tuned parameters."""
@@ -231,27 +232,28 @@ class Session:
             if kernel is not None:
                 kernel.close()
 
-    def _refined(self, draft: Draft, trial: Trial, steps: int) -> Tuned:
-        """Gradient steps from one trial where the source allows, then the fitness on the refinement episodes."""
-        program = draft.program.with_parameters(trial.values)
-        groups = stacked(self._bench.options.refinement())
-        backend = screen(program.source, program.rules).backend
-        if steps and backend == "torch" and any(spec.type == "float" for spec in program.space):
-            kernel = interpret(program, pool=self._bench.options.pool(), resolve=self._relatives.__getitem__)
-            try:
-                values, _ = refine(kernel, program.space, groups, steps)
-                program = program.with_parameters(values)
-            except KernautError as error:
-                self._keep(draft, [Trial("gradient", dict(trial.values), None, error.message)])
-            finally:
-                kernel.close()
+    def _compared(self, draft: Draft, program: KernelProgram) -> Tuned:
+        """The fitness of one setting on the refinement episodes."""
         setting = self._bench.options.refinement()
         found, reason = self._fitness(program, lambda kernel: _mean_crps(kernel, setting))
-        self._keep(
-            draft,
-            [Trial("gradient", {spec.name: program.parameters[spec.name] for spec in program.space}, found, reason)],
-        )
+        self._keep(draft, [Trial("refinement", _declared(program), found, reason)])
         return Tuned(program, found, 1, reason)
+
+    def _refined(self, draft: Draft, program: KernelProgram, steps: int) -> Tuned:
+        """Gradient steps from one setting, where the source allows; no fitness where it does not."""
+        if screen(program.source, program.rules).backend != "torch" or not program.space:
+            return Tuned(program, None, 0)
+        kernel = None
+        try:
+            kernel = interpret(program, resolve=self._relatives.__getitem__)
+            values, _ = refine(kernel, program.space, stacked(self._bench.options.refinement()), steps)
+        except KernautError as error:
+            self._keep(draft, [Trial("gradient", _declared(program), None, error.message)])
+            return Tuned(program, None, 1, error.message)
+        finally:
+            if kernel is not None:
+                kernel.close()
+        return self._compared(draft, program.with_parameters(values))
 
     def _keep(self, draft: Draft, trials: list[Trial]) -> None:
         for trial in trials:
@@ -283,6 +285,10 @@ class Session:
 @torch.no_grad()
 def _mean_crps(kernel: KernautKernel, setting: Any) -> float:
     return float(mean_query_crps(kernel, stacked(setting)))
+
+
+def _declared(program: KernelProgram) -> dict[str, Any]:
+    return {spec.name: program.parameters[spec.name] for spec in program.space}
 
 
 def _fitness_of(tuned: Tuned) -> float:

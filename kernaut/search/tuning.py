@@ -28,7 +28,7 @@ DIGITS = 6
 """Significant digits of tuned values: source and parameters are read by people."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trial:
     """One setting: its values and fitness (larger is better), or why there is none."""
 

@@ -125,17 +125,23 @@ class Workbench:
 
 
 def prepare(options: SearchOptions, *, workers: int = 1, done: Callable[[int], None] | None = None) -> Workbench:
-    """Measure the references.
+    """Measure the references; kept in this process, since a campaign that is resumed needs the same again.
 
     Args:
         options: the search's options.
         workers: processes.
         done: called with the number of references evaluated so far.
     """
-    references = references_of(options.made())
-    subjects = [winner.subject for winner in family_winners(references, options.training(), workers=workers, done=done)]
-    winners = tuple(row[0] for row in evaluate_all(subjects, [options.training()]))
-    return Workbench(options, yardstick(winners), tuple(_fingerprints(references)), winners)
+    if options not in _PREPARED:
+        references = [*fixed_grid(), *extension_references()]
+        winners = family_winners(references, options.training(), workers=workers, done=done)
+        measured = evaluate_all([winner.subject for winner in winners], [options.training()])
+        first = tuple(row[0] for row in measured)
+        _PREPARED[options] = Workbench(options, yardstick(first), tuple(_fingerprints(references)), first)
+    return _PREPARED[options]
+
+
+_PREPARED: dict[SearchOptions, Workbench] = {}
 
 
 def _fingerprints(references: list[Subject]) -> list[tuple[str, np.ndarray]]:
