@@ -10,7 +10,8 @@ from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate, evaluate_all
 from kernaut.evaluation.outcome import mean_crps, mean_score
 from kernaut.evaluation.subject import Subject, program_subject, reference_subject
-from kernaut.program.program import KernelProgram
+from kernaut.plugins import bundled
+from kernaut.program.program import KernelProgram, load_candidate
 
 DUAL_WARP_FOLD = KernelProgram(
     "dual_warp_fold",
@@ -36,7 +37,8 @@ MATERN = reference_subject({"kind": "matern52", "lengthscale": 0.5}, "matern52-l
 
 @pytest.mark.parametrize(("split", "crps", "auc"), [("validation", 0.5404, 0.7890), ("test", 0.6011, 0.6712)])
 def test_published_values_of_a_program_in_the_sandbox(split: str, crps: float, auc: float) -> None:
-    evaluation = evaluate(program_subject(DUAL_WARP_FOLD), Setting("bbo", split, 10, bo_steps=8))
+    example = load_candidate(bundled("examples", "candidates", "dual_warp_fold.json"))
+    evaluation = evaluate(program_subject(example, "file"), Setting("bbo", split, 10, bo_steps=8))
     assert f"{mean_crps(evaluation.predictive):.4f}" == f"{crps:.4f}"
     assert f"{mean_score(evaluation.rollouts, 'regret_auc', 9.0):.4f}" == f"{auc:.4f}"
 
