@@ -133,7 +133,7 @@ def prepare(options: SearchOptions, *, workers: int = 1, done: Callable[[int], N
         done: called with the number of references evaluated so far.
     """
     if options not in _PREPARED:
-        references = [*fixed_grid(), *extension_references()]
+        references = references_of(options.made())
         winners = family_winners(references, options.training(), workers=workers, done=done)
         measured = evaluate_all([winner.subject for winner in winners], [options.training()])
         first = tuple(row[0] for row in measured)
