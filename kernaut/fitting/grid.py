@@ -94,8 +94,7 @@ def fit_grid(gram: Array, targets: Array) -> GridFit:
     finite = np.asarray(np.isfinite(gram).all(axis=(-1, -2)))
     if not finite.all():
         gram = np.where(finite[:, None, None], gram, np.eye(gram.shape[-1]))
-    values, vectors = torch.linalg.eigh(torch.from_numpy(gram))
-    eigenvalues, eigenvectors = values.numpy(), vectors.numpy()
+    eigenvalues, eigenvectors = _eigh(gram, finite)
     projected = (targets[:, None, :] @ eigenvectors)[:, 0]
     spectra = _GRID[:, 0, None] * eigenvalues[:, None, :] + _GRID[:, 1, None]
     definite = np.asarray((spectra[..., 0] > _EPSILON * spectra[..., -1]) & finite[:, None])
@@ -117,6 +116,19 @@ def fit_grid(gram: Array, targets: Array) -> GridFit:
         eigenvectors=eigenvectors,
         projected=projected,
     )
+
+
+def _eigh(gram: Array, finite: Flags) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors; a matrix on which LAPACK does not converge is unflagged in ``finite`` and stands for the identity."""
+    try:
+        values, vectors = torch.linalg.eigh(torch.from_numpy(gram))
+        return values.numpy(), vectors.numpy()
+    except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+        if len(gram) == 1:
+            finite[0] = False
+            return np.ones(gram.shape[:2]), np.eye(gram.shape[-1])[None]
+    parts = [_eigh(gram[place : place + 1], finite[place : place + 1]) for place in range(len(gram))]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def predict(fit: GridFit, query_fit: Array, query_variance: Array) -> tuple[Array, Array]:

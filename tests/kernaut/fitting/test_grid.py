@@ -105,6 +105,23 @@ def test_an_episode_without_a_definite_grid_point_fails_alone() -> None:
     assert np.isfinite(fit.condition()).all()
 
 
+def test_a_decomposition_that_does_not_converge_fails_one_episode(monkeypatch: pytest.MonkeyPatch) -> None:
+    grams = np.stack([np.eye(3), np.diag([1.0, 2.0, 3.0]), 2.0 * np.eye(3)])
+    targets = np.array([[0.5, -1.0, 0.3]] * 3)
+    sound = fit_grid(grams, targets)
+    original = torch.linalg.eigh
+
+    def stubborn(matrices: torch.Tensor) -> Any:
+        if bool((matrices[:, 2, 2] == 3.0).any()):
+            raise torch.linalg.LinAlgError("no convergence")
+        return original(matrices)
+
+    monkeypatch.setattr(torch.linalg, "eigh", stubborn)
+    fit = fit_grid(grams, targets)
+    assert fit.failed.tolist() == [False, True, False]
+    np.testing.assert_array_equal(fit.best_log_likelihood[[0, 2]], sound.best_log_likelihood[[0, 2]])
+
+
 def test_asymmetry_is_averaged_out(Matern: Any) -> None:
     x = torch.from_numpy(np.random.default_rng(2).uniform(size=(1, 7, 2)))
     gram = Matern().cross(Matern().embed(x), Matern().embed(x)).numpy()
