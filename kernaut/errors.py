@@ -2,7 +2,7 @@
 
 ``InputError``: change what was passed in.  ``ProgramRefused``: rewrite the kernel program.  ``SandboxFailure``: the
 program ran and did not answer; record its state.  ``FitError``: the episode failed; record it and go on.
-``BudgetSpent``: end the run.  ``ArchiveError``: choose or repair the archive file.
+``BudgetSpent``: end the run.  ``WorkerLost``: begin the work again.  ``ArchiveError``: choose or repair the archive file.
 """
 
 from __future__ import annotations
@@ -67,6 +67,10 @@ class BudgetSpent(KernautError):
 
 class FitError(KernautError):
     """No grid point of an episode has a positive definite matrix."""
+
+
+class WorkerLost(KernautError):
+    """A worker process was ended from outside; the work may be begun again."""
 
 
 class ArchiveError(KernautError):

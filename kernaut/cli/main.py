@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import sys
 from typing import Annotated
 
 import typer
 
 from kernaut import __version__
-from kernaut.cli import archives, baselines, benchmark, campaign, doctor, notebooks, programs
+from kernaut.cli import archives, baselines, benchmark, campaign, doctor, notebooks, programs, sealed
 from kernaut.cli.outcome import Commands, show_no_traceback
 from kernaut.cli.terminal import Terminal
 
@@ -41,8 +42,8 @@ def kernaut(
     Reports are JSON on standard output (or --out FILE); progress, warnings and errors go to standard error.
     """
     ctx.obj = Terminal(verbose=verbose, quiet=quiet)
-    if not verbose:
-        show_no_traceback()
+    if verbose:
+        sys.excepthook = sys.__excepthook__
     level = logging.DEBUG if verbose else logging.ERROR if quiet else logging.WARNING
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger("kernaut").setLevel(level)
@@ -56,9 +57,11 @@ app.command("inspect")(programs.inspect)
 app.command("baselines")(baselines.baselines)
 app.add_typer(archives.app, name="archive")
 app.add_typer(notebooks.app, name="notebook")
+app.add_typer(sealed.app, name="sealed")
 app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:
-    """Run the program."""
+    """Run the program; an unexpected error shows its traceback with ``--verbose`` only."""
+    show_no_traceback()
     app(prog_name="kernaut")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kernaut.cli.terminal import Progress, Terminal
+
+if TYPE_CHECKING:
+    from kernaut.runs.progress import ProgressEvent
 
 app = typer.Typer(help="Run notebooks without a browser.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -37,13 +40,7 @@ def run(
     terminal: Terminal = ctx.obj
     parameters = _parameters(ctx.args)
     with terminal.progress() as progress:
-        result = run_notebook(
-            name,
-            parameters,
-            root=root,
-            timeout=timeout,
-            on_progress=lambda event: _show(progress, str(event)),
-        )
+        result = run_notebook(name, parameters, root=root, timeout=timeout, on_progress=_Relay(progress))
     summary = result.report.get("summary")
     if isinstance(summary, Mapping):
         typer.echo("")
@@ -52,20 +49,36 @@ def run(
         for line in summary.get("lines", ()):
             typer.echo(line)
         typer.echo("")
-    paths = {"notebook": result.notebook, **_files(result.report), "report": result.directory / "report.json"}
+    paths = {
+        "notebook": result.notebook,
+        **_files(result.report, result.directory),
+        "report": result.directory / "report.json",
+    }
     width = max(len(key) for key in paths)
     for key, path in paths.items():
         typer.echo(f"{key:<{width}}  {path}")
     terminal.note(f"done in {result.seconds:.0f} s")
 
 
-def _show(progress: Progress, line: str) -> None:
-    progress.tell(line)
+class _Relay:
+    """Shows a notebook's events: a line each, and a counter where one message comes again with another number."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._last = ""
+
+    def __call__(self, event: ProgressEvent) -> None:
+        if event.message == self._last and event.total is not None:
+            self._progress.at(event.message, event.done or 0, event.total)
+        else:
+            self._progress.tell(str(event))
+        self._last = event.message
 
 
-def _files(report: Mapping[str, Any]) -> dict[str, str]:
+def _files(report: Mapping[str, Any], directory: Path) -> dict[str, Path]:
+    """Files that the notebook names in its report; relative to the run's folder."""
     files = report.get("files")
-    return {str(key): str(value) for key, value in files.items()} if isinstance(files, Mapping) else {}
+    return {str(key): directory / str(value) for key, value in files.items()} if isinstance(files, Mapping) else {}
 
 
 def _parameters(words: Sequence[str]) -> dict[str, str]:

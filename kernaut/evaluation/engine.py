@@ -5,16 +5,21 @@ Each unit of work is calculated whole in one process with one thread, so that it
 
 from __future__ import annotations
 
+import signal
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from multiprocessing import resource_tracker
 from typing import TypeVar
 
 import torch
 from joblib import Parallel, delayed
+from joblib.externals.loky.backend import resource_tracker as loky_resource_tracker
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import ThreadpoolController
 
-from kernaut.errors import InputError
+from kernaut.errors import InputError, WorkerLost
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -62,12 +67,12 @@ def ordered_stream(function: Callable[[Item], Result], items: Sequence[Item], *,
 
     Raises:
         InputError: for fewer than 1 worker.
+        WorkerLost: while iterating, when a worker process ends before its work is done.
     """
     count = min(require_workers(workers), max(1, len(items)))
     if count == 1:
         return (_alone(function, item) for item in items)
-    stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(delayed(_alone)(function, i) for i in items)
-    return iter(stream)
+    return _in_processes(function, items, count)
 
 
 def ordered_map(
@@ -97,6 +102,40 @@ def ordered_map(
         if done is not None:
             done(len(results))
     return results
+
+
+def _in_processes(function: Callable[[Item], Result], items: Sequence[Item], count: int) -> Iterator[Result]:
+    """The stream of several processes; whatever ends it, no worker goes on."""
+    with _interrupts_held():
+        stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(
+            delayed(_alone)(function, item) for item in items
+        )
+    try:
+        yield from stream
+    except TerminatedWorkerError as error:
+        raise WorkerLost(
+            "Expected worker processes to live until their work is done. Got one that was ended from outside.",
+            hint="Often memory was short: try fewer workers. What is stored stays, and the same command goes on from there.",
+        ) from error
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib warns that work was left undone, which is what closing asks for
+            stream.close()
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while processes are started, which inherit that: it then reaches this process alone, which ends them."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    for tracker in (resource_tracker, loky_resource_tracker):
+        tracker.ensure_running()  # or its start, together with the first worker's, would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _alone(function: Callable[[Item], Result], item: Item) -> Result:
