@@ -13,9 +13,7 @@ import typer
 
 from kernaut.cli.options import OutOption
 from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json
-from kernaut.digest import loads_finite
 from kernaut.errors import InputError
-from kernaut.sealed import client
 
 app = typer.Typer(help="Tasks whose answers no policy can read.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -51,6 +49,8 @@ def generate(
     rollouts: Annotated[int, typer.Option("--rollouts", help="Random rollouts a task, at least 100.")] = 200,
 ) -> None:
     """Write public tasks, their sealed ledger and its key to three different places."""
+    from kernaut.sealed import client
+
     options = {} if kernel is None else {"fm_kernel_loss": {"kernel": _kernel(kernel)}}
     where = out.with_name(f"{out.resolve().name}-ledger") if ledger is None else ledger
     made = client.generate(
@@ -84,6 +84,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve a ledger on this machine until Ctrl-C; the address is printed."""
+    from kernaut.sealed import client
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -122,6 +123,8 @@ def run(
     ] = None,
 ) -> None:
     """Play policies, each episode in a confined process, and close their runs."""
+    from kernaut.sealed import client
+
     options = _options(option or [])
     if kernel is not None:
         options.setdefault("bayesian_optimization", {})["kernel"] = _kernel(kernel)
@@ -159,6 +162,8 @@ def report(
     out: OutOption = None,
 ) -> None:
     """Ask the service for the regret of closed runs."""
+    from kernaut.sealed import client
+
     require_writable(out)
     asked = client.connect(service, role="owner" if details else "runner", patience=5.0)
     try:
@@ -180,6 +185,8 @@ def _counts(words: list[str]) -> dict[str, int]:
 
 def _kernel(given: str) -> Any:
     """A base node or candidate record, given as JSON or as a file that holds it."""
+    from kernaut.digest import loads_finite
+
     if given.lstrip().startswith("{"):
         return loads_finite(given, "--kernel")
     return loads_finite(read_text(Path(given), "kernel file"), given)

@@ -11,7 +11,6 @@ import ctypes
 import errno
 import importlib.machinery
 import os
-import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -43,6 +42,7 @@ UNTRUSTED = (
     "policy_process",
     "policy_template",
     "processes",
+    "reporting",
     "results",
     "runner",
     "spaces",
@@ -54,17 +54,19 @@ _ADD_RULE, _PATH_BENEATH = 445, 1
 _READ_FILE, _READ_FOLDER = 4, 8
 _SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
 
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages")
+
 _ALLOWED = """
 mmap munmap mprotect mremap madvise brk
 futex sched_yield nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time restart_syscall exit exit_group
 getpid gettid getuid geteuid getgid getegid getcpu sched_getaffinity rt_sigreturn rt_sigprocmask sigaltstack set_robust_list rseq
 open openat stat lstat fstat newfstatat statx access faccessat faccessat2 readlink readlinkat getcwd lseek getdents getdents64
-close fcntl pread64 read readv ioctl poll
+close fcntl pread64 read readv ioctl poll getrandom
 """
 _REFUSED = """
 openat2 creat chdir fchdir unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir link linkat symlink symlinkat chmod fchmod
 fchmodat chown fchown fchownat lchown truncate ftruncate mknod mknodat utimensat statfs fstatfs umask flock fsync close_range dup
-dup2 dup3 writev pwrite64 pipe pipe2 getrandom uname sysinfo getrusage getrlimit prlimit64 sched_setaffinity rt_sigaction tgkill tkill
+dup2 dup3 writev pwrite64 pipe pipe2 uname sysinfo getrusage getrlimit prlimit64 sched_setaffinity rt_sigaction tgkill tkill
 getppid getpgrp
 """
 
@@ -139,9 +141,8 @@ def readable_paths(extension: str | None) -> list[Path]:
     own = Path(__file__).resolve().parent
     package = own.parent
     found = [Path(path) for path in _SYSTEM_LIBRARIES]
-    standard = {Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib")}
-    standard |= {Path(path) for path in sys.path if path.endswith("lib-dynload")}
-    found += sorted(standard)
+    for folder in sorted({Path(os.__file__).parent, Path(sysconfig.get_path("stdlib"))}):
+        found += [entry for entry in _entries(folder) if entry.name not in _PACKAGE_FOLDERS]
     for name in ("purelib", "platlib"):
         found += [entry for entry in _entries(Path(sysconfig.get_path(name))) if entry.resolve() != package]
     found += [entry for entry in _entries(package) if entry.resolve() != own]

@@ -5,30 +5,21 @@ Options: ``out``, ``ledger``, ``key_file`` (null: a place of its own), ``counts`
 
 from __future__ import annotations
 
-import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from kernaut.digest import canonical_json, loads_finite
-from kernaut.errors import KernautError
 from kernaut.sealed.calibration import ROLLOUTS
 from kernaut.sealed.generation import Generation, generate
+from kernaut.sealed.reporting import run_process, say
 
-BAD_INPUT = 2
 
-
-def main() -> int:
-    """Read the options and generate; errors go to standard error as one JSON line."""
-    try:
-        given = loads_finite(sys.stdin.buffer.read(), "the options")
-        what = Generation(
-            given["counts"], given.get("seed", 0), given.get("options", {}), given.get("rollouts", ROLLOUTS)
-        )
-        key_file = Path(given["key_file"]) if given.get("key_file") else None
-        made = generate(what, Path(given["out"]), Path(given["ledger"]), key_file)
-    except KernautError as error:
-        sys.stderr.write(json.dumps({"error": str(error)}) + "\n")
-        return BAD_INPUT
+def work(given: Mapping[str, Any]) -> int:
+    """Generate, and say where everything went."""
+    what = Generation(given["counts"], given.get("seed", 0), given.get("options", {}), given.get("rollouts", ROLLOUTS))
+    key_file = Path(given["key_file"]) if given.get("key_file") else None
+    made = generate(what, Path(given["out"]), Path(given["ledger"]), key_file)
     record = {
         "event": "generated",
         "manifest": str(made.out),
@@ -39,9 +30,9 @@ def main() -> int:
         "calibrated": made.calibrated,
         "probes": [result.to_json() for result in made.probes],
     }
-    sys.stdout.write(canonical_json(record) + "\n")
+    say(record)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_process(work))

@@ -42,6 +42,8 @@ _ROW_FIELDS = {
 class LedgerDamaged(KernautError):
     """The ledger on disk is not what its owner wrote; nothing may be scored with it."""
 
+    exit_code = 3
+
 
 @dataclass(frozen=True, eq=False)
 class LedgerRow:

@@ -87,6 +87,17 @@ class RunningService:
     key_id: str
     tasks: int
 
+    def wait(self) -> int:
+        """Wait until it ends by itself; its exit code (0: asked to stop, 3: the ledger was damaged).
+
+        Raises:
+            InputError: when it ended since the ledger was damaged, with what it said.
+        """
+        code = self.process.wait()
+        if code != 0:
+            raise _failure(self.process)
+        return code
+
     def stop(self) -> int:
         """Ask it to end once requests under way are answered; its exit code (3: the ledger was damaged)."""
         if self.process.poll() is None:
@@ -210,10 +221,10 @@ def _failure(process: subprocess.Popen[bytes]) -> InputError:
     process.stderr.close()
     process.stdout.close()
     try:
-        message = str(json.loads(said[-1])["error"]) if said else "it said nothing"
-    except (ValueError, KeyError, TypeError):
-        message = f"Expected the process to end well. Got exit code {code}: {said[-1]}"
-    return InputError(message)
+        record = json.loads(said[-1])
+        return InputError(str(record["message"]), hint=record["hint"])
+    except (IndexError, ValueError, KeyError, TypeError):
+        return InputError(f"Expected the process to end well. Got exit code {code}: {said[-1] if said else 'no word'}.")
 
 
 def _plain(options: GenerateOptions | RunOptions) -> dict[str, Any]:

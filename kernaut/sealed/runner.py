@@ -12,22 +12,23 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernaut.digest import canonical_json, content_id, loads_finite
-from kernaut.errors import InputError, KernautError
+from kernaut.digest import canonical_json, content_id
+from kernaut.errors import InputError
 from kernaut.plugins import extensions
 from kernaut.sealed.client import EpisodeTicket, RegisteredRun, SealedClient, connect
 from kernaut.sealed.episode import Ending, PolicySpec, play
 from kernaut.sealed.manifest import Manifest, PublicTask, read_manifest
 from kernaut.sealed.policies.registry import BUILT_IN
 from kernaut.sealed.policy_host import PolicyHost
+from kernaut.sealed.reporting import run_process, say
 from kernaut.sealed.results import ORACLE
 
 GROUP = "kernaut.policies"
-BAD_INPUT = 2
 MOST_SEEDS = 1000
 
 Event = Callable[[Mapping[str, Any]], None]
@@ -100,13 +101,17 @@ def run_plan(service: str, manifest: Manifest, plan: Plan, event: Event = lambda
     if len(set(names)) != len(names):
         raise InputError(f"Expected each policy once. Got {', '.join(names)}.")
     tasks = {task.task_id: task for task in manifest.split(plan.split)}
-    runs = {}
-    for policy in plan.policies:
-        if policy.name == ORACLE:
-            runs[policy.name] = _run_oracle(service, tasks, plan, event)
-        else:
-            with PolicyHost(policy.extension) as host:
-                runs[policy.name] = _run_policy(connect(service), host, tasks, policy, plan, event)
+    runs: dict[str, str] = {}
+    with ExitStack() as stack:
+        hosts: dict[str | None, PolicyHost] = {}
+        for policy in plan.policies:
+            if policy.name == ORACLE:
+                runs[policy.name] = _run_oracle(service, tasks, plan, event)
+                continue
+            if policy.extension not in hosts:
+                hosts[policy.extension] = stack.enter_context(PolicyHost(policy.extension))
+            client = connect(service)
+            runs[policy.name] = _run_policy(client, hosts[policy.extension], tasks, policy, plan, event)
     return runs
 
 
@@ -231,23 +236,13 @@ def _plan(options: Mapping[str, Any]) -> Plan:
     return Plan(policies, options.get("split", "test"), tuple(range(seeds)), workers, state)
 
 
-def _say(record: Mapping[str, Any]) -> None:
-    sys.stdout.write(canonical_json(record) + "\n")
-    sys.stdout.flush()
-
-
-def main() -> int:
-    """Read the options and run; errors go to standard error as one JSON line."""
-    try:
-        options = loads_finite(sys.stdin.buffer.read(), "the options")
-        plan = _plan(options)
-        runs = run_plan(options["service"], read_manifest(options["manifest"]), plan, _say)
-        _say({"event": "done", "runs": runs})
-    except KernautError as error:
-        sys.stderr.write(json.dumps({"error": str(error)}) + "\n")
-        return BAD_INPUT
+def work(options: Mapping[str, Any]) -> int:
+    """Run the plan that the options describe."""
+    plan = _plan(options)
+    runs = run_plan(options["service"], read_manifest(options["manifest"]), plan, say)
+    say({"event": "done", "runs": runs})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_process(work))

@@ -7,29 +7,30 @@ input, 3 the ledger is damaged or cannot be written.
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import sys
+import threading
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from kernaut.digest import canonical_json, loads_finite
 from kernaut.errors import InputError, KernautError
 from kernaut.sealed.book import Book
 from kernaut.sealed.journal import Journal
 from kernaut.sealed.ledger import Ledger, LedgerDamaged, sealed_key_id
 from kernaut.sealed.places import key_path, token_path, write_secret
+from kernaut.sealed.reporting import complain, run_process, say
 from kernaut.sealed.sealing import read_key
 from kernaut.sealed.service import Service, role_token
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-BAD_INPUT, DAMAGED = 2, 3
 _GRACE_SECONDS = 10
 _BACKLOG = 2048
+_PARENT_SECONDS = 0.5
 
 
 def serve(options: Mapping[str, Any]) -> int:
@@ -73,17 +74,25 @@ def serve(options: Mapping[str, Any]) -> int:
         "key_id": key.id,
         "tasks": len(service._book.ledger.task_ids),
     }
-    _say(said | {"token_file": str(token_path(key.id, "runner"))})
+    say(said | {"token_file": str(token_path(key.id, "runner"))})
+    threading.Thread(target=_watch_parent, args=(server, os.getppid()), daemon=True).start()
     server.run(sockets=[listener])
     if not service_end:
         journal.close()
         return 0
-    sys.stderr.write(canonical_json({"error": service_end[0]}) + "\n")
-    return DAMAGED
+    complain(KernautError(service_end[0]))
+    return LedgerDamaged.exit_code
 
 
 def _end(server: uvicorn.Server, ends: list[str], reason: str) -> None:
     ends.append(reason)
+    server.should_exit = True
+
+
+def _watch_parent(server: uvicorn.Server, parent: int) -> None:
+    """End the service when the process that started it is gone."""
+    while os.getppid() == parent:
+        time.sleep(_PARENT_SECONDS)
     server.should_exit = True
 
 
@@ -123,22 +132,5 @@ def _listener(options: Mapping[str, Any]) -> tuple[socket.socket, str]:
     return listener, f"http://{shown}:{listener.getsockname()[1]}"
 
 
-def _say(record: Mapping[str, Any]) -> None:
-    sys.stdout.write(canonical_json(record) + "\n")
-    sys.stdout.flush()
-
-
-def main() -> int:
-    """Read the options and serve; errors go to standard error as one JSON line."""
-    try:
-        return serve(loads_finite(sys.stdin.buffer.read(), "the options"))
-    except LedgerDamaged as error:
-        sys.stderr.write(json.dumps({"error": str(error)}) + "\n")
-        return DAMAGED
-    except KernautError as error:
-        sys.stderr.write(json.dumps({"error": str(error)}) + "\n")
-        return BAD_INPUT
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_process(serve))

@@ -17,7 +17,7 @@ from kernaut.sealed.mechanisms import attention, haar_estimate, haar_spread
 from kernaut.sealed.policies.bayesian import BayesianOptimization
 from kernaut.sealed.policy import Array, Evaluate, Policy, Trail
 
-STARTS = 6
+STARTS = 3
 _ANSWER_WEIGHT = 1e4
 _SMOOTH = 0.05
 
@@ -89,7 +89,7 @@ def _attention(task: PublicTask, trail: Trail, rng: np.random.Generator) -> Arra
         outputs.append(output)
         answers.append(value)
         starts = [guess, *(scale * rng.standard_normal((STARTS - 1, width * width)))]
-        found = [least_squares(misfit, start, max_nfev=60) for start in starts]
+        found = [least_squares(misfit, start, max_nfev=40) for start in starts]
         guess = min(found, key=lambda fit: float(fit.cost)).x
     return trail.best
 
