@@ -184,7 +184,13 @@ class Scan:
     def _attribute(self, node: ast.Attribute, line: int) -> Iterable[ast.AST]:
         if not isinstance(node.ctx, ast.Load):
             refuse(line, f"an assignment to the attribute .{node.attr}", "Assign to a name or an element.")
-        self._require_attribute(node.attr, line)
+        if node.attr not in ATTRIBUTES:
+            base = node
+            while isinstance(base.value, ast.Attribute):
+                base = base.value
+                if base.attr not in ATTRIBUTES:  # name the first name of a chain that is refused
+                    node = base
+            self._require_attribute(node.attr, line)
         return (node.value,)
 
     def _require_attribute(self, name: str, line: int) -> None:

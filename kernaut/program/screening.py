@@ -17,6 +17,7 @@ from typing import Literal
 
 from kernaut.errors import ProgramRefused
 from kernaut.program.contracts import Contract
+from kernaut.program.program import MAX_SOURCE
 from kernaut.program.scan import Scan, is_text, refuse
 
 MAX_NESTING = 60
@@ -75,6 +76,10 @@ def normalized_source(source: str) -> str:
 
 
 def _parse(source: str) -> ast.Module:
+    if len(source) > MAX_SOURCE:
+        raise ProgramRefused(
+            f"Expected source of at most {MAX_SOURCE} characters. Got {len(source)}.", hint="Write a shorter program."
+        )
     depth = 0
     for bracket in _BRACKETS.finditer(source):
         depth += 1 if bracket.group() in "([{" else -1

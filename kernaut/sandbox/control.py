@@ -13,6 +13,7 @@ import struct
 from dataclasses import dataclass
 from typing import Literal
 
+from kernaut.errors import InputError
 from kernaut.sandbox.limits import Limits
 
 VERSION = b"KNT1"
@@ -40,11 +41,14 @@ def pack_start(limits: Limits) -> bytes:
 
 
 def unpack_start(data: bytes) -> Limits | None:
-    """The limits in a ``START`` message, or None when it is of another version or no such message."""
+    """The limits in a ``START`` message, or None when it is of another version, no such message, or holds no limits."""
     if len(data) != START.size or not data.startswith(VERSION):
         return None
     _, request, load, cpu, memory, output, files = START.unpack(data)
-    return Limits(request, load, cpu, memory, output, files)
+    try:
+        return Limits(request, load, cpu, memory, output, files)
+    except InputError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -95,19 +95,24 @@ class Template:
         self._watch(listener, lambda: self._accept(listener))
         self._watch(self._lifeline, self._end)
         self._watch_process(self._owner, self._end)
-        gc.collect()
         gc.freeze()
         linux.merge_pages()
         self._lifeline.sendall(READY)
-        while not self._over:
-            events = self._selector.select(_SPARE_AFTER if self._spare is None else None)
-            for key, _ in events:
-                key.data()
-            if not events and self._spare is None:
-                self._spare = self._fork(prepare=True)
-        listener.close()
-        self._kill_all()
-        shutil.rmtree(self._directory, ignore_errors=True)
+        try:
+            while not self._over:
+                self._turn()
+        finally:
+            listener.close()
+            self._kill_all()
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _turn(self) -> None:
+        """Wait for events and react; prepare a child when nobody has asked for one for a while."""
+        events = self._selector.select(_SPARE_AFTER if self._spare is None else None)
+        for key, _ in events:
+            key.data()
+        if not events and self._spare is None:
+            self._spare = self._fork(prepare=True)
 
     def _ignore_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
@@ -145,7 +150,10 @@ class Template:
         self._over = True
 
     def _accept(self, listener: socket.socket) -> None:
-        connection, _ = listener.accept()
+        try:
+            connection, _ = listener.accept()
+        except OSError:  # the client is gone again, or there are no descriptors left
+            return
         connection.settimeout(_MESSAGE_SECONDS)
         ward = _Ward(connection)
         self._watch(connection, lambda: self._hear(ward))

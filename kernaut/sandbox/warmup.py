@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,6 +48,7 @@ def warm_up() -> None:
             importlib.import_module(name)
     exercise()
     _lazy_imports()
+    _keep_batches_unreadable()
 
 
 def exercise() -> None:
@@ -78,3 +80,15 @@ def _lazy_imports() -> None:
     np.polynomial.chebyshev.chebval(0.5, [1.0, 2.0])
     np.fft.rfft(np.arange(4.0))
     np.datetime64("2000-01-01")
+
+
+def _keep_batches_unreadable() -> None:
+    """Text is the one way by which vmap shows other points: a batched tensor prints its whole batch.  Refuse to print it."""
+    written: Any = torch.Tensor.__repr__
+
+    def text(self: torch.Tensor, *, tensor_contents: Any = None) -> str:
+        if torch._C._functorch.is_batchedtensor(self):
+            raise RuntimeError("a value that depends on the point cannot become text")
+        return written(self, tensor_contents=tensor_contents)
+
+    torch.Tensor.__repr__ = text  # type: ignore[method-assign, assignment]
