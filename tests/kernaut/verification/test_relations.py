@@ -119,5 +119,6 @@ def test_looking_at_other_points_is_noticed(spoil: Any) -> None:
 
 def test_the_error_is_relative_above_one_and_absolute_below() -> None:
     assert relative_error(np.array([[2.0, 10.5]]), np.array([[2.0, 10.0]])) == pytest.approx(0.05)
-    assert relative_error(np.array([0.25]), np.array([0.0])) == 0.25
+    assert relative_error(np.array([0.25, 0.0]), np.array([0.0, 0.0])) == 0.25
+    assert relative_error(np.array([0.0, -0.25]), np.array([0.0, 0.0])) == 0.25
     assert np.isnan(relative_error(np.array([np.nan]), np.array([0.0])))
