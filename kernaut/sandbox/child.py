@@ -47,6 +47,7 @@ class Child:
         program: what it runs.
         protections: what was enforced on it, for evidence records.
         slow_path: whether a torch program runs point by point since vmap refused it.
+        slow_reason: what vmap said, with the program's line; for its author.
         differentiable: whether pullbacks can be had: a torch program not found to drop a gradient.
         pid: its process number, as the template sees it.
 
@@ -58,6 +59,7 @@ class Child:
         self.program = program
         self.protections: dict[str, Any] = {}
         self.slow_path = False
+        self.slow_reason = ""
         self.differentiable = program.backend == "torch"
         self.pid = link.pid
         self._limits = limits
@@ -172,8 +174,8 @@ class Child:
         except (TypeError, ValueError) as error:
             raise InputError(f"Expected parameters of finite JSON values. Got: {error}.") from error
         seconds = self._limits.request_seconds
-        deadline = time.monotonic() + seconds
         with self._lock:
+            deadline = time.monotonic() + seconds
             if self._over is not None:
                 raise SandboxFailure(*self._over)
             if self._process != os.getpid():
@@ -209,13 +211,13 @@ class Child:
 
     def _accept(self, reply: Frame) -> Frame:
         """Take over what a reply says of the program; raise unless it is a value."""
-        if reply.flags & messages.SLOW_PATH:
-            self.slow_path = True
         if reply.kind == messages.VALUE:
+            if reply.flags & messages.SLOW_PATH and not self.slow_path:
+                self.slow_path, self.slow_reason = True, _readable(reply.text)
             return reply
         if reply.flags & messages.NOT_DIFFERENTIABLE:
             self.differentiable = False
-        reason = "".join(c if c.isprintable() else " " for c in reply.text.decode("utf-8", "replace"))[:_MAX_REASON]
+        reason = _readable(reply.text)
         state: FailureState = "refused" if reply.kind == messages.REFUSED else "failed"
         raise SandboxFailure(state, f"{reason or 'The program gave no reason'}.")
 
@@ -283,3 +285,8 @@ class Child:
         if dimension is None or dimension < 1:
             raise InputError(f"Expected input_dimension of at least 1. Got {dimension!r}.")
         return int(dimension)
+
+
+def _readable(text: bytes) -> str:
+    """What a child says, as one line of bounded length."""
+    return "".join(c if c.isprintable() else " " for c in text.decode("utf-8", "replace"))[:_MAX_REASON]

@@ -95,6 +95,8 @@ class _Runner:
             arrays, text = (values,), structure.encode("utf-8")
         else:
             arrays = self._evaluate(points, parameters, dimension)
+        if self._torch is not None and self._torch.slow:
+            text = self._torch.slow_reason.encode("utf-8", "replace")[: messages.MAX_TEXT]
         if random is not None:
             random.require_unchanged()
             self._random_checked = True

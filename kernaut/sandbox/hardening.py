@@ -106,7 +106,7 @@ def confine(
 
 def _become_nobody() -> None:
     """Give up root, which no resource limit on processes binds; stay as we are where the machine does not let us."""
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not hasattr(os, "setresuid"):
         return
     with contextlib.suppress(OSError):
         os.setgroups([])

@@ -79,6 +79,7 @@ class Template:
         self._selector = selectors.DefaultSelector()
         self._wards: dict[int, _Ward] = {}
         self._spare: _Spare | None = None
+        self._prepares = True
         self._threads = 1
         self._over = False
 
@@ -108,10 +109,11 @@ class Template:
 
     def _turn(self) -> None:
         """Wait for events and react; prepare a child when nobody has asked for one for a while."""
-        events = self._selector.select(_SPARE_AFTER if self._spare is None else None)
+        wanting = self._prepares and self._spare is None
+        events = self._selector.select(_SPARE_AFTER if wanting else None)
         for key, _ in events:
             key.data()
-        if not events and self._spare is None:
+        if not events and wanting:
             self._spare = self._fork(prepare=True)
 
     def _ignore_signals(self) -> None:
@@ -255,6 +257,7 @@ class Template:
             if self._spare is not None and self._spare.pid == pid:
                 self._spare.handover.close()
                 self._spare = None
+                self._prepares = False  # it died by itself; the next one would, too
             ward = self._wards.pop(pid, None)
             if ward is not None:
                 with contextlib.suppress(OSError):

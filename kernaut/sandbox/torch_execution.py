@@ -24,12 +24,14 @@ class TorchProgram:
 
     Attributes:
         slow: whether vmap refused it, so that it runs point by point.
+        slow_reason: what vmap said.
     """
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.calling = source.program.calling
         self.slow = False
+        self.slow_reason = ""
 
     def forward(
         self, points: torch.Tensor | None, vector: torch.Tensor, parameters: Parameters, dimension: int
@@ -74,6 +76,7 @@ class TorchProgram:
         return text, torch.stack(numbers) if numbers else torch.zeros(0, dtype=torch.float64)
 
     def _points(self, points: torch.Tensor, vector: torch.Tensor, parameters: Parameters) -> torch.Tensor:
+        refusal = self.slow_reason
         if not self.slow:
             with Caught() as caught:
                 return self._vectorized(points, vector, parameters)
@@ -82,8 +85,9 @@ class TorchProgram:
                 raise ProgramError("the program draws random numbers")
             if "memory limit" in str(caught.error):
                 raise caught.error
+            refusal = str(caught.error)
         values = self._one_by_one(points, vector, parameters)
-        self.slow = True
+        self.slow, self.slow_reason = True, refusal
         return values
 
     def _vectorized(self, points: torch.Tensor, vector: torch.Tensor, parameters: Parameters) -> torch.Tensor:

@@ -162,6 +162,7 @@ def test_what_vmap_refuses_runs_point_by_point(load: Load, points: np.ndarray[An
     left = np.stack([points[:, 1], radius], 1)
     np.testing.assert_allclose(values, np.where(points[:, :1] > 0, right, left), rtol=1e-14)
     assert child.slow_path
+    assert "vmap" in child.slow_reason and "line 6" in child.slow_reason
 
 
 STATEFUL = """
