@@ -52,7 +52,7 @@ def check(archive: ArchiveOption = DEFAULT_ARCHIVE, out: OutOption = None) -> No
     from kernaut.archive.store import Archive
 
     require_writable(out)
-    with Archive.open(archive, read_only=True) as opened:
+    with Archive.open(archive) as opened:  # for writing, which migrates an older one
         reports = {"archive": opened.check()}
         if database_exists(opened.location.held_out):
             with opened.held_out() as store:

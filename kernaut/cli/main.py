@@ -7,6 +7,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from kernaut import __version__
 from kernaut.cli import archives, baselines, benchmark, campaign, doctor, notebooks, programs, sealed
@@ -64,4 +65,4 @@ app.command("doctor")(doctor.doctor)
 def main() -> None:
     """Run the program; an unexpected error shows its traceback with ``--verbose`` only."""
     show_no_traceback()
-    app(prog_name="kernaut")
+    get_command(app)(prog_name="kernaut")  # calling the app itself would put typer's own hook in place

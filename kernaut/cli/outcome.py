@@ -112,7 +112,8 @@ def _in_one_line(ctx: Any) -> Iterator[None]:
             raise typer.Exit(BAD_INPUT) from None
         _say(f"error: {_one_line(message)}")
         inner = getattr(error, "ctx", None)
-        _say(f"hint: see {inner.command_path if inner is not None else 'kernaut'} --help")
+        words = inner.command_path.split()[1:] if inner is not None else []
+        _say(f"hint: see {' '.join(['kernaut', *words])} --help")
         raise typer.Exit(BAD_INPUT) from None
 
 
