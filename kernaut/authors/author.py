@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kernaut.episodes.coordinate import Coordinate
 from kernaut.program.formulation import Formulation
 from kernaut.program.program import KernelProgram
 
@@ -44,6 +45,7 @@ class Brief:
         dimensions: input dimensions the program must work in.
         max_rounds: most drafts the run may stage.
         max_tool_calls: most tool calls of the run.
+        coordinates: what the inputs are, in order; empty for anonymous points of the unit cube.
     """
 
     index: int
@@ -54,6 +56,7 @@ class Brief:
     dimensions: tuple[int, ...]
     max_rounds: int
     max_tool_calls: int
+    coordinates: tuple[Coordinate, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,9 @@ class Block:
         per_coordinate: whether feature ``i`` depends on coordinate ``i`` alone.
         interacts: whether it couples coordinates.
         growth: how the number of features grows with d.
+        helpers: names of helper functions that the source calls.
+        leaf: for a block that is a kernel of its own beside the features (closures only), its node as source text with ``{name}`` for each slot; a source then
+            is that of a nested program, which the node names by the block's short name in capitals.
     """
 
     name: str
@@ -53,6 +56,8 @@ class Block:
     per_coordinate: bool = False
     interacts: bool = False
     growth: str = "linear"
+    helpers: tuple[str, ...] = ()
+    leaf: str = ""
 
 
 def _weight(initial: float = 1.0) -> Slot:

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernaut.authors.blocks import BLOCKS, Block
+from kernaut.authors.blocks import Block
+from kernaut.authors.vocabulary import CONSTANTS, HELPERS, KNOWN_BLOCKS
 from kernaut.digest import freeze
 from kernaut.program.contracts import CONTRACTS
 from kernaut.program.parameters import MAX_TUNABLE, ParameterSpec
@@ -35,7 +36,7 @@ RESIDUAL_BASES: tuple[Mapping[str, Any], ...] = tuple(
 """Bases that a residual is added to: they see the inputs themselves."""
 
 COMPOSED = ("input_transform", "residual_input_transform", "feature_map", "residual_feature_map")
-GRAMMAR_CONTRACTS = (*COMPOSED, "additive_feature_map", "spectral")
+GRAMMAR_CONTRACTS = (*COMPOSED, "additive_feature_map", "spectral", "closure")
 
 _POINT = '''
 def {entry}(x, parameters):
@@ -108,7 +109,7 @@ class Genome:
     @property
     def parts(self) -> tuple[Block, ...]:
         """The blocks' records."""
-        return tuple(BLOCKS[name] for name in self.blocks)
+        return tuple(KNOWN_BLOCKS[name] for name in self.blocks)
 
     @property
     def residual(self) -> bool:
@@ -140,12 +141,16 @@ class Genome:
             return not self.blocks
         if self.contract == "additive_feature_map" and not all(block.per_coordinate for block in self.parts):
             return False
+        if self.contract != "closure" and any(block.leaf for block in self.parts):
+            return False
         return 0 < len(self.blocks) == len(set(self.blocks)) and len(self.space()) <= MAX_TUNABLE
 
     def source(self) -> str:
         """The program's text: imports, one function a block, and the entry point."""
         if self.contract == "spectral":
             return "import math\n\nimport torch\n\n" + _SPECTRAL
+        if self.contract == "closure":
+            return _closure_source(self)
         pieces = ["import math\n\nimport torch\n"]
         pieces.extend("\n" + block.source for block in self.parts)
         calls = "\n".join(f"            {_call(block)}," for block in self.parts)
@@ -186,7 +191,9 @@ def genome_of(program: KernelProgram) -> Genome | None:
         names = [node.name for node in ast.parse(program.source).body if isinstance(node, ast.FunctionDef)]
     except SyntaxError:
         return None
-    blocks = tuple(name for name in names if name in BLOCKS)
+    blocks = tuple(name for name in names if name in KNOWN_BLOCKS)
+    if program.contract == "closure":
+        blocks = tuple(name for name, block in KNOWN_BLOCKS.items() if _declared(block, program))
     genome = Genome(
         program.contract,
         blocks,
@@ -198,6 +205,54 @@ def genome_of(program: KernelProgram) -> Genome | None:
 
 def _node(value: Any) -> Mapping[str, Any] | None:
     return freeze(value) if isinstance(value, Mapping) else None
+
+
+def _declared(block: Block, program: KernelProgram) -> bool:
+    """Whether a program declares every parameter of a block."""
+    names = {spec.name for spec in program.space}
+    return bool(block.slots) and all(f"{block.short}_{slot.name}" in names for slot in block.slots)
+
+
+def _closure_source(genome: Genome) -> str:
+    """A closure program: the feature blocks as one nested feature map, and a node for each leaf block."""
+    features = [block for block in genome.parts if not block.leaf]
+    leaves = [block for block in genome.parts if block.leaf]
+    pieces, children = [], []
+    if features:
+        calls = "\n".join(f"            {_call(block)}," for block in features)
+        wanted = {name for block in features for name in block.helpers}
+        functions = [text for name, text in HELPERS.items() if name in wanted] + [block.source for block in features]
+        formula = "; ".join(block.formula for block in features)
+        body = "".join("\n" + text for text in functions)
+        point = "\n" + _POINT.format(entry="feature_point", calls=calls, formula=formula)
+        pieces.append(_constant("FEATURES", f"import math\n\nimport torch\n{body}{point}"))
+        names = [f"{block.short}_{slot.name}" for block in features for slot in block.slots]
+        given = ", ".join(f'"{name}": parameters["{name}"]' for name in names)
+        children.append(
+            '{"op": "program", "candidate": {"name": "features", "contract": "feature_map", "source": FEATURES, '
+            f'"parameters": {{{given}}}}}}}'
+        )
+    nested = {block.short.upper(): block.source for block in leaves if block.source}
+    nested |= {name: text for name, text in CONSTANTS.items() if any(name in block.leaf for block in leaves)}
+    for name, text in nested.items():
+        pieces.append(_constant(name, f"import math\n\nimport torch\n\n{text}"))
+    for block in leaves:
+        node = block.leaf
+        for slot in block.slots:
+            node = node.replace(f"{{{slot.name}}}", f'parameters["{block.short}_{slot.name}"]')
+        children.append(node)
+    listed = "".join(f"\n            {child}," for child in children)
+    tree = (
+        f'{{\n        "op": "sum",\n        "children": [{listed}\n        ],\n    }}'
+        if len(children) > 1
+        else children[0]
+    )
+    docstring = f'    """{genome.formula()}."""\n'
+    return "\n".join(pieces) + f"\n\ndef closure_tree(parameters):\n{docstring}    return {tree}\n"
+
+
+def _constant(name: str, text: str) -> str:
+    return f"{name} = '''{text}'''\n"
 
 
 def _call(block: Block) -> str:

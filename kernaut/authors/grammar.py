@@ -11,37 +11,15 @@ from typing import Final
 import numpy as np
 
 from kernaut.authors.author import Brief, Elite, Tools, Tuned
-from kernaut.authors.blocks import BLOCKS
 from kernaut.authors.genome import COMPOSED, RESIDUAL_BASES, TRANSFORM_BASES, Genome, genome_of
+from kernaut.authors.vocabulary import CUBE, Vocabulary, vocabulary_for, vocabulary_of
 from kernaut.authors.wording import formulate
 from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.program.program import KernelProgram
 from kernaut.seeds import generator
 
-DRAFTS: Final = 3
-"""Drafts a run tunes before it submits the best one (fewer when the brief allows fewer rounds)."""
-
 HALTON_TRIALS: Final = 16
-FIRST_STEPS: Final = 20
-"""Gradient steps of each draft, before drafts are compared."""
-
-LAST_STEPS: Final = 60
-"""Further gradient steps of the best draft."""
-
-CONTRACTS_OF: Final = {
-    "input_geometry": ("input_transform", "residual_input_transform"),
-    "spectral_periodic": ("input_transform", "spectral", "residual_input_transform"),
-    "feature_projection": ("input_transform", "residual_feature_map", "feature_map"),
-    "additive_interaction": ("input_transform", "residual_feature_map", "additive_feature_map"),
-    "multiresolution_local": ("input_transform", "residual_input_transform"),
-    "residual_composite": ("residual_input_transform", "residual_feature_map"),
-    "open_ended": COMPOSED,
-}
-"""Contracts by niche, the likeliest first.
-
-Transforms lead: tuned on four of the five meta-training families and scored on the fifth, they lose less than residual feature maps of the same blocks.
-"""
 
 
 class GrammarAuthor:
@@ -58,16 +36,17 @@ class GrammarAuthor:
             tools: the run's tool session.
         """
         rng = generator("grammar", brief.seed, brief.index)
+        words = vocabulary_for(brief.coordinates)
         best: Tuned | None = None
         seen: set[Genome] = set()
-        for round_index in range(max(1, min(DRAFTS, brief.max_rounds))):
+        for round_index in range(max(1, min(words.drafts, brief.max_rounds))):
             genome = propose(brief, rng, first=round_index == 0, seen=seen)
             seen.add(genome)
-            tuned = self._tune(tools, write_program(genome, brief), HALTON_TRIALS, FIRST_STEPS)
+            tuned = self._tune(tools, write_program(genome, brief), HALTON_TRIALS, words.first_steps)
             if _worth(tuned) > _worth(best):
                 best = tuned
         if best is not None:
-            last = self._tune(tools, best.program, 1, LAST_STEPS)
+            last = self._tune(tools, best.program, 1, words.last_steps)
             tools.submit_candidate(last.program if last is not None and _worth(last) > _worth(best) else best.program)
 
     def _tune(self, tools: Tools, program: KernelProgram, trials: int, steps: int) -> Tuned | None:
@@ -115,53 +94,67 @@ def propose(brief: Brief, rng: np.random.Generator, *, first: bool, seen: set[Ge
         first: whether this is the run's first draft, which stays closest to the parent.
         seen: genomes tried before; none of them comes back unless fifty attempts give nothing else.
     """
+    words = vocabulary_for(brief.coordinates)
     parent = genome_of(brief.parent.program) if brief.parent is not None else None
     donors = [genome for elite in brief.inspirations if (genome := genome_of(elite.program)) is not None]
-    genome = fresh(brief.niche, rng)
+    genome = fresh(brief.niche, rng, words)
     for _ in range(50):
         if parent is None:
-            genome = fresh(brief.niche, rng)
+            genome = fresh(brief.niche, rng, words)
             if donors and rng.random() < 0.5:
                 genome = _recombine(genome, donors[int(rng.integers(len(donors)))], rng)
         elif donors and (not first or rng.random() < 0.3):
             genome = _recombine(parent, donors[int(rng.integers(len(donors)))], rng)
         else:
-            genome = _mutate(parent, brief.niche, rng)
+            genome = _mutate(parent, brief.niche, rng, words)
         if genome.fits() and genome not in seen and genome != parent:
             break
-    return genome if genome.fits() else fresh(brief.niche, rng)
+    return genome if genome.fits() else fresh(brief.niche, rng, words)
 
 
-def fresh(niche: str, rng: np.random.Generator) -> Genome:
-    """A new root: a contract of the niche, one to three of its blocks, and up to two others."""
-    contracts = CONTRACTS_OF[niche]
+def fresh(niche: str, rng: np.random.Generator, words: Vocabulary = CUBE) -> Genome:
+    """A new root: a contract of the niche, the vocabulary's core, a few blocks of the niche and a few others, as many as can be tuned."""
+    contracts = words.contracts[niche]
     contract = contracts[min(int(rng.geometric(0.55)) - 1, len(contracts) - 1)]
     if contract == "spectral":
         return Genome("spectral", ())
-    own = [name for name, block in BLOCKS.items() if niche == "open_ended" or niche in block.niches]
-    other = [name for name in BLOCKS if name not in own]
+    own = [name for name, block in words.blocks.items() if niche == "open_ended" or niche in block.niches]
+    other = [name for name in words.blocks if name not in own]
     if contract == "additive_feature_map":
-        own = [name for name in own if BLOCKS[name].per_coordinate]
+        own = [name for name in own if words.blocks[name].per_coordinate]
         other = []
-    chosen = [str(name) for name in rng.permutation(own)[: int(rng.integers(1, 4))]]
-    chosen += [str(name) for name in rng.permutation(other)[: int(rng.integers(0, 3))]]
+    chosen = [str(name) for name in rng.permutation(own)[: int(rng.integers(*words.own))]]
+    chosen += [str(name) for name in rng.permutation(other)[: int(rng.integers(*words.other))]]
+    if words.core:
+        chosen = _tunable(contract, [*words.core, *(name for name in chosen if name not in words.core)])
     return _with_bases(Genome(contract, _ordered(chosen)), rng)
 
 
-def _mutate(parent: Genome, niche: str, rng: np.random.Generator) -> Genome:
+def _tunable(contract: str, names: list[str]) -> list[str]:
+    """The first of these blocks whose parameters can all be tuned, leaving out those that would be too many."""
+    kept: list[str] = []
+    for name in names:
+        if Genome(contract, _ordered([*kept, name])).fits():
+            kept.append(name)
+    return kept
+
+
+def _mutate(parent: Genome, niche: str, rng: np.random.Generator, words: Vocabulary = CUBE) -> Genome:
     """Add, drop or swap a block, or change the base or the contract."""
     if parent.contract == "spectral":
-        return fresh(niche, rng)
+        return fresh(niche, rng, words)
     blocks = list(parent.blocks)
-    absent = [name for name in BLOCKS if name not in blocks]
+    absent = [name for name in words.blocks if name not in blocks]
     move = str(rng.choice(["add", "add", "add", "swap", "drop", "base", "contract"]))
     if move in ("swap", "drop") and len(blocks) > 1:
         blocks.pop(int(rng.integers(len(blocks))))
     if move in ("add", "swap"):
         blocks.append(str(rng.choice(absent)))
     genome = replace(parent, blocks=_ordered(blocks))
+    if move in ("contract", "base") and parent.contract == "closure":
+        return fresh(niche, rng, words)
     if move == "contract":
-        choices = [name for name in CONTRACTS_OF[niche] if name not in (parent.contract, "spectral")]
+        choices = [name for name in words.contracts[niche] if name not in (parent.contract, "spectral")]
         return _with_bases(genome.with_contract(str(rng.choice(choices or COMPOSED)), None, None), rng)
     return _with_bases(genome, rng) if move == "base" else genome
 
@@ -191,7 +184,7 @@ def _with_bases(genome: Genome, rng: np.random.Generator) -> Genome:
 
 def _ordered(names: list[str]) -> tuple[str, ...]:
     """Each block once, in the grammar's order, so that equal structures have equal sources."""
-    return tuple(name for name in BLOCKS if name in names)
+    return tuple(name for name in vocabulary_of(names).blocks if name in names)
 
 
 def _ancestors(genome: Genome, brief: Brief) -> list[Elite]:

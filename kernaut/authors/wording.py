@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernaut.authors.genome import Genome
+from kernaut.authors.vocabulary import vocabulary_of
 from kernaut.program.contracts import CONTRACTS
 from kernaut.program.formulation import Formulation
 
@@ -12,6 +13,7 @@ _PSD = {
     "input_transform": "A radial kernel valid in every dimension, evaluated at transformed points, stays positive semidefinite.",
     "residual_input_transform": "Two such kernels are added, the second with a squared weight.",
     "additive_feature_map": "A mean over coordinates of inner products of feature vectors.",
+    "closure": "A sum of inner products of features and library kernels with squared weights is positive semidefinite.",
     "spectral": "Bochner: non-negative (squared) weights on cosines of differences.",
 }
 _NEAREST = {
@@ -20,6 +22,7 @@ _NEAREST = {
     "input_transform": "Matern or rational quadratic kernel on warped inputs",
     "residual_input_transform": "sum of a Matern kernel and one on warped inputs",
     "additive_feature_map": "first-order additive kernel",
+    "closure": "Bayesian linear regression on fixed features plus library kernels",
     "spectral": "spectral mixture and random Fourier features",
 }
 
@@ -53,7 +56,7 @@ def formulate(genome: Genome, niche: str, name: str) -> Formulation:
         construction_niche=niche,
         equivalence_analysis=f"Not a library kernel unless all block weights but one vanish ({blocks}).",
         optimized_parameters=tunable,
-        domain_scale_analysis="Inputs in the unit cube; each block has about unit norm at weight 1 in any dimension.",
+        domain_scale_analysis=vocabulary_of(genome.blocks).domain,
         irrelevant_coordinate_mechanism="Each coordinate contributes 1/d of a block's squared norm, so that a nuisance coordinate dilutes "
         "but does not dominate distances.",
         cross_coordinate_mechanism=f"Coordinates meet in {', '.join(interacting)}."

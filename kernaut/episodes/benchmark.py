@@ -23,6 +23,7 @@ class Benchmark(ABC):
         metrics: ``predictive.mean_crps`` and, with optimization tasks, ``bo.regret_auc``.
         has_rollouts: whether it has optimization tasks.
         most_per_family: the most episodes that a family has.
+        refinement_episodes: tuning episodes a family that a search's gradient steps use.
         reference_grid: which fixed grid of reference kernels it is compared with, see :mod:`kernaut.evaluation.references`.
         coordinates: what its inputs are, in order, for authors; empty where they are anonymous points of the unit cube.
     """
@@ -33,6 +34,7 @@ class Benchmark(ABC):
     metrics: tuple[str, ...] = ("predictive.mean_crps",)
     has_rollouts: ClassVar[bool] = False
     most_per_family: ClassVar[int] = MAX_PER_FAMILY
+    refinement_episodes: ClassVar[int] = 10
     reference_grid: ClassVar[str] = "cube"
     coordinates: tuple[Coordinate, ...] = ()
 

@@ -81,6 +81,7 @@ class EnzymeKinetics(Benchmark):
 
     name = "enzymes"
     dimensions = (7,)
+    refinement_episodes = 20
     coordinates = INPUTS
 
     def __init__(

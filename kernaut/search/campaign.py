@@ -236,6 +236,7 @@ def _brief(
         dimensions=options.search.made().dimensions,
         max_rounds=options.rounds,
         max_tool_calls=options.tool_calls,
+        coordinates=options.search.made().coordinates,
     )
 
 

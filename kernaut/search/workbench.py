@@ -24,8 +24,6 @@ from kernaut.sandbox.pool import SandboxPool, default_pool
 from kernaut.search.novelty import Fingerprint, fingerprint
 from kernaut.search.scores import EliteMode, Yardstick, yardstick
 
-REFINEMENT_EPISODES = 10
-"""Tuning episodes a family that gradient steps use."""
 SEARCH_STEPS = 3
 SEARCH_CANDIDATES = 64
 
@@ -82,7 +80,8 @@ class SearchOptions:
 
     def refinement(self) -> Setting:
         """More tuning episodes: what gradient steps use, and what drafts are compared on."""
-        count = min(REFINEMENT_EPISODES, self.made().most_per_family)
+        made = self.made()
+        count = min(made.refinement_episodes, made.most_per_family)
         return Setting(self.benchmark, "train", count, self.benchmark_options, tuning=True)
 
     def pool(self) -> SandboxPool:
@@ -100,7 +99,7 @@ class SearchOptions:
             "novelty_threshold": self.novelty_threshold,
             "elite_score": self.elite_score,
             "benchmark_options": thaw(self.benchmark_options),
-            "refinement_episodes": REFINEMENT_EPISODES,
+            "refinement_episodes": self.refinement().per_family,
             "search_steps": SEARCH_STEPS,
             "search_candidates": SEARCH_CANDIDATES,
             "limits": asdict(self.limits),
