@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import linalg
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.evaluation.engine import ordered_map, single_thread
@@ -60,8 +60,15 @@ def test_the_number_of_threads_is_put_back() -> None:
     def threads() -> list[int]:
         return [torch.get_num_threads(), *(library["num_threads"] for library in threadpool_info())]
 
-    before = threads()
-    with pytest.raises(KeyError), single_thread():
-        assert set(threads()) == {1}
-        raise KeyError
-    assert threads() == before
+    usual = torch.get_num_threads()
+    with threadpool_limits(2):
+        torch.set_num_threads(2)
+        try:
+            before = threads()
+            with pytest.raises(KeyError), single_thread():
+                assert set(threads()) == {1}
+                raise KeyError
+            assert threads() == before
+            assert set(before) == {2}
+        finally:
+            torch.set_num_threads(usual)
