@@ -20,6 +20,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from threadpoolctl import ThreadpoolController
 
 from kernaut.errors import InputError, WorkerLost
+from kernaut.sandbox.linux import die_with_parent
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -108,7 +109,7 @@ def _in_processes(function: Callable[[Item], Result], items: Sequence[Item], cou
     """The stream of several processes; whatever ends it, no worker goes on."""
     with _interrupts_held():
         stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(
-            delayed(_alone)(function, item) for item in items
+            delayed(_in_worker)(function, item) for item in items
         )
     try:
         yield from stream
@@ -136,6 +137,18 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _in_worker(function: Callable[[Item], Result], item: Item) -> Result:
+    """One unit of work in a worker process, which does not outlive the process that asked."""
+    _bind_to_parent()
+    return _alone(function, item)
+
+
+@lru_cache(maxsize=1)
+def _bind_to_parent() -> bool:
+    """Where the system can, have this worker killed with its parent: what was begun again must not meet what was left behind."""
+    return die_with_parent()
 
 
 def _alone(function: Callable[[Item], Result], item: Item) -> Result:

@@ -1,18 +1,11 @@
-"""A program for people: its source, parameters and formulation as Markdown, which every notebook front end shows, trusted or not."""
+"""A program for people: its parameters and formulation as Markdown, which every notebook front end shows, trusted or not."""
 
 from __future__ import annotations
 
+from kernaut.digest import canonical_json
 from kernaut.program.formulation import FORMULATION_FIELDS
 from kernaut.program.program import KernelProgram
 from kernaut.report.table import escaped, markdown
-
-
-def source_markdown(program: KernelProgram) -> str:
-    """The source as a highlighted block; the fence is longer than any in the source."""
-    fence = "```"
-    while fence in program.source:
-        fence += "`"
-    return f"{fence}python\n{program.source.rstrip()}\n{fence}"
 
 
 def parameters_markdown(program: KernelProgram) -> str:
@@ -27,7 +20,7 @@ def parameters_markdown(program: KernelProgram) -> str:
             declared = f"one of {', '.join(map(str, spec.choices))}"
         else:
             declared = f"{spec.lower} to {spec.upper} ({spec.scale})"
-        rows.append([name, f"{value:.6g}" if isinstance(value, float) else str(value), declared])
+        rows.append([name, f"{value:.6g}" if isinstance(value, float) else canonical_json(value), declared])
     return markdown(("parameter", "value", "declared range"), rows)
 
 
@@ -36,5 +29,9 @@ def formulation_markdown(program: KernelProgram) -> str:
     if program.formulation is None:
         return "*No formulation is stated.*"
     values = program.formulation.to_json()
-    lines = [f"- **{field.replace('_', ' ').capitalize()}.** {escaped(values[field])}" for field in FORMULATION_FIELDS]
-    return "\n".join(lines)
+    return "\n".join(f"- **{_title(field)}.** {escaped(values[field])}" for field in FORMULATION_FIELDS)
+
+
+def _title(field: str) -> str:
+    words = [{"psd": "PSD", "bo": "BO"}.get(word, word) for word in field.split("_")]
+    return " ".join([words[0][0].upper() + words[0][1:], *words[1:]])

@@ -38,11 +38,16 @@ def convergence_chart(report: Mapping[str, Any], reference: tuple[str, float] | 
         rows.append({"run": entry["run"] + 1, "crps": crps, "name": entry["name"], "niche": _words(entry["niche"])})
         steps.append({"run": entry["run"] + 1, "best": best})
     steps.append({"run": report["campaign"]["runs"], "best": best})
-    x = alt.X("run:Q", title="run", axis=alt.Axis(tickMinStep=1, format="d"), scale=alt.Scale(nice=False, padding=12))
+    x = alt.X(
+        "run:Q",
+        title="run",
+        axis=alt.Axis(values=_whole(report["campaign"]["runs"]), format="d"),
+        scale=alt.Scale(nice=False, padding=12),
+    )
     title = "mean CRPS on meta-training (lower is better)"
     points = (
         alt.Chart(alt.Data(values=rows))
-        .mark_point(filled=True, size=90)
+        .mark_point(filled=True, size=90, opacity=1)
         .encode(
             x=x,
             y=alt.Y("crps:Q", title=title, scale=alt.Scale(zero=False, padding=12)),
@@ -97,9 +102,14 @@ def elite_chart(report: Mapping[str, Any]) -> Picture:
             title="novelty",
             sort=[_words(b) for b in BANDS],
             scale=alt.Scale(domain=[_words(b) for b in BANDS]),
+            axis=alt.Axis(grid=False, labelAngle=0),
         ),
         y=alt.Y(
-            "niche:N", title=None, sort=[_words(n) for n in NICHES], scale=alt.Scale(domain=[_words(n) for n in NICHES])
+            "niche:N",
+            title=None,
+            sort=[_words(n) for n in NICHES],
+            scale=alt.Scale(domain=[_words(n) for n in NICHES]),
+            axis=alt.Axis(grid=False),
         ),
     )
     cells = base.mark_rect(stroke="white", strokeWidth=2).encode(
@@ -112,12 +122,10 @@ def elite_chart(report: Mapping[str, Any]) -> Picture:
     )
     texts = base.mark_text(fontSize=11).encode(
         text=alt.Text("crps:Q", format=".3f"),
-        color=alt.condition(alt.datum.crps <= middle, alt.value("white"), alt.value("black")),
+        color=alt.condition(alt.datum.crps <= middle, alt.value("black"), alt.value("white")),
     )
-    growths = sorted({row["growth"] for row in rows})
-    width = 300 if len(growths) == 1 else 230
-    chart = alt.layer(cells, texts).properties(width=width, height=210)
-    faceted = chart.facet(column=alt.Column("growth:N", title=None, header=alt.Header(labelFontSize=11)))
+    chart = alt.layer(cells, texts).properties(width=400, height=210)
+    faceted = chart.facet(facet=alt.Facet("growth:N", title=None, header=alt.Header(labelFontSize=12)), columns=1)
     words = "; ".join(f"{row['niche']}, {row['band']}: {row['crps']:.4f}" for row in rows)
     return chart_picture(
         _styled(faceted), f"Elite grid, mean CRPS on meta-training of the best program in each cell. {words}."
@@ -146,7 +154,7 @@ def selection_chart(report: Mapping[str, Any], validation: Mapping[str, float], 
     roles = ["selected", "other candidates"]
     points = (
         alt.Chart(alt.Data(values=rows))
-        .mark_point(filled=True, size=110)
+        .mark_point(filled=True, size=110, opacity=1)
         .encode(
             x=alt.X("train:Q", title="mean CRPS on meta-training (lower is better)", scale=scale),
             y=alt.Y("validation:Q", title="mean CRPS on validation (lower is better)", scale=scale),
@@ -208,6 +216,11 @@ def _accepted(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     if not accepted:
         raise InputError("Expected a campaign with accepted programs. Got none.")
     return accepted
+
+
+def _whole(last: int) -> list[int]:
+    """At most some twenty whole numbers from 1 to the last."""
+    return list(range(1, last + 1, 1 + last // 20))
 
 
 def _words(name: str) -> str:
