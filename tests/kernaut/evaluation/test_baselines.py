@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
+import kernaut.evaluation.baselines as module
 from kernaut.errors import InputError
 from kernaut.evaluation.baselines import KINDS, TunedBaseline, tune_baseline, tuned_baselines
 from kernaut.fitting.marginal import log_marginal
@@ -53,6 +56,20 @@ def test_parameters_on_the_edge_of_their_range_are_named(tuned: dict[str, TunedB
     smooth = X[:, 0] - X[:, 0].mean()
     assert "noise" in tune_baseline("rbf", X, smooth / smooth.std()).on_bound
     assert tuned["rbf"].on_bound == ()
+
+
+def test_the_best_point_seen_is_kept_wherever_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[float] = []
+
+    def wander(loss: Any, start: np.ndarray, **options: Any) -> None:
+        for step in (0.0, 0.3, -2.0):
+            seen.append(-loss(start + step)[0])
+
+    monkeypatch.setattr(module, "minimize", wander)
+    result = tune_baseline("rbf", X, Y, starts=2)
+    assert result.evaluations == len(seen) == 6
+    assert result.log_marginal == max(seen)
+    assert seen[-1] < max(seen)
 
 
 def test_seed_and_workers() -> None:
