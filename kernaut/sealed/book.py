@@ -66,7 +66,7 @@ class Book:
         self._key = key
         self._requests: dict[str, str] = {}
         self._tokens: dict[str, tuple[Run, Episode]] = {}
-        self._tasks: dict[str, PublicTask] = {}
+        self._tasks: dict[str, tuple[Mapping[str, Any], PublicTask]] = {}
         self._families: dict[str, Family] = {name: family_named(name) for name in ledger.families}
         rows = [ledger.row(identifier) for identifier in ledger.task_ids]
         self._budgets = {row.task_id: (row.horizon_budget, row.compute_budget) for row in rows}
@@ -249,6 +249,9 @@ class Book:
 
     def _task(self, record: Any, task_id: str) -> PublicTask:
         """The public task as sent, if it is the one that was sealed."""
+        known = self._tasks.get(task_id)
+        if known is not None and known[0] == record:
+            return known[1]
         problem = Refusal("task", 409, "Expected the public task that the token was handed out for, unchanged.")
         if not isinstance(record, Mapping):
             raise problem
@@ -256,14 +259,11 @@ class Book:
             digest = hashlib.sha256(canonical_json(record).encode("utf-8")).hexdigest()
         except (ValueError, TypeError, RecursionError):
             raise problem from None
-        known = self._tasks.get(digest)
-        if known is None:
-            if digest != self.ledger.row(task_id).public_digest:
-                raise problem
-            known = self._tasks[digest] = task_from_json(record)
-        if known.task_id != task_id:
+        if digest != self.ledger.row(task_id).public_digest:
             raise problem
-        return known
+        task = task_from_json(record)
+        self._tasks[task_id] = (record, task)
+        return task
 
     def _require_going_on(self, run: Run, episode: Episode) -> None:
         if run.closed or episode.outcome is not None:

@@ -23,6 +23,7 @@ from kernaut.sealed.sealing import SealedKey
 
 HEADER_NAME = "ledger.json"
 ROWS_NAME = "rows"
+_RESTORE = "Restore the ledger from a copy, or generate it again with the same seed and key file."
 _ROW_FIELDS = {
     "task_id",
     "family",
@@ -118,7 +119,8 @@ class Ledger:
             raise InputError(
                 f"Expected the key that sealed {folder}. Got another one.", hint="Name the right one with --key-file."
             )
-        header = self._read(folder / HEADER_NAME)
+        self._verified: dict[str, tuple[bytes, LedgerRow]] = {}
+        header = self._payload(folder / HEADER_NAME, _content(folder / HEADER_NAME))
         self.header = header
         self.index = Index({name: tuple(ids) for name, ids in header["splits"].items()}, header["provenance"])
         self.task_ids = tuple(identifier for ids in self.index.splits.values() for identifier in ids)
@@ -133,22 +135,24 @@ class Ledger:
         """
         if task_id not in self.task_ids:
             raise InputError("Expected a task of this ledger. Got another.")
-        payload = self._read(self.folder / ROWS_NAME / f"{task_id}.json")
+        path = self.folder / ROWS_NAME / f"{task_id}.json"
+        text = _content(path)
+        verified = self._verified.get(task_id)
+        if verified is not None and verified[0] == text:  # byte for byte what fitted its tag before
+            return verified[1]
+        payload = self._payload(path, text)
         if set(payload) != _ROW_FIELDS or payload["task_id"] != task_id:
             raise LedgerDamaged(f"Expected the sealed row of {task_id} in {self.folder}. Got another row.")
         level = RandomLevel(**payload["j_random"])
         targets = decode_arrays(payload["targets"], "sealed targets")
-        return LedgerRow(**{**payload, "targets": targets, "j_random": level})
+        row = LedgerRow(**{**payload, "targets": targets, "j_random": level})
+        self._verified[task_id] = (text, row)
+        return row
 
-    def _read(self, path: Path) -> dict[str, Any]:
-        hint = "Restore the ledger from a copy, or generate it again with the same seed and key file."
-        try:
-            text = path.read_bytes()
-        except OSError as error:
-            raise LedgerDamaged(f"Expected the ledger file {path}. Got: {error.strerror}.", hint=hint) from None
+    def _payload(self, path: Path, text: bytes) -> dict[str, Any]:
         record = _sealed_record(text)
         if record is None or not hmac.compare_digest(record["tag"], self._key.tag(record["payload"])):
-            raise LedgerDamaged(f"Expected {path} to fit its tag. It was changed after it was sealed.", hint=hint)
+            raise LedgerDamaged(f"Expected {path} to fit its tag. It was changed after it was sealed.", hint=_RESTORE)
         payload: dict[str, Any] = record["payload"]
         return payload
 
@@ -212,6 +216,13 @@ def sealed_key_id(folder: Path) -> str:
     if not isinstance(identifier, str):
         raise LedgerDamaged(f"Expected {path} to be a ledger header. It was changed after it was sealed.")
     return identifier
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise LedgerDamaged(f"Expected the ledger file {path}. Got: {error.strerror}.", hint=_RESTORE) from None
 
 
 def _sealed_record(text: bytes) -> dict[str, Any] | None:

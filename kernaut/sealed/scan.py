@@ -86,6 +86,7 @@ def _variants(array: Array) -> Iterator[tuple[str, Array]]:
         "its half": 0.5 * flat,
         "one more": flat + 1.0,
         "its 0-1 form": 0.5 * (flat + 1.0),
+        "its flipped 0-1 form": 0.5 * (1.0 - flat),
         "its signs": np.sign(flat),
         "its standardized form": (flat - flat.mean()) / spread if spread > 0 else flat,
     }
