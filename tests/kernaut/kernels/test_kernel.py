@@ -242,6 +242,15 @@ def feature_point(x, parameters):
     torch.testing.assert_close(value.detach(), expected, rtol=1e-8, atol=1e-10)
     assert kernel.values.grad is not None
     assert torch.isfinite(kernel.values.grad).all()
+    z = points(6, 2, seed=1)
+    model.eval()
+    with torch.no_grad(), LargestTensor() as largest:
+        prediction = model(z)
+        mean, variance = prediction.mean, prediction.variance
+    assert largest.elements <= (n + 6) * m
+    psi = kernel.features(z).detach()
+    torch.testing.assert_close(mean, psi @ fit, rtol=1e-7, atol=1e-7)
+    torch.testing.assert_close(variance, (psi * torch.linalg.solve(noisy, psi.mT).mT).sum(-1), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("n", [20, 3])

@@ -48,12 +48,15 @@ def test_a_batch_of_points_and_of_parameters(program: Program, pool: SandboxPool
     x = torch.rand(3, 1, 4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     matrix = kernel(x).to_dense()
     assert matrix.shape == (3, 2, 4, 4)
+    assert kernel.embed(x[0, 0])[0].shape == (2, 4, 2)
     np.testing.assert_allclose(matrix[2, 1], 2 * laplace(x[2, 0].numpy(), x[2, 0].numpy()), rtol=1e-12)
 
 
 def test_an_asymmetric_matrix_is_shown_as_it_is(pool: SandboxPool) -> None:
     matrix = gram(interpret(KernelProgram("skewed", "unverified", SKEWED), pool=pool), np.zeros((3, 1)))
     np.testing.assert_array_equal(matrix, np.arange(9.0).reshape(3, 3))
+    block = gram(interpret(KernelProgram("skewed", "unverified", SKEWED), pool=pool), np.zeros((2, 1)), np.ones((3, 1)))
+    np.testing.assert_array_equal(block, np.arange(25.0).reshape(5, 5)[:2, 2:])
 
 
 def test_a_matrix_of_the_wrong_shape_is_a_failure(pool: SandboxPool) -> None:
