@@ -25,13 +25,13 @@ def experiment(x):
 '''
 SHAPES = '''
 def rate_shapes(a):
-    """Fifteen responses to the substrate: saturation at six constants, sigmoid at six, inhibition by excess at three."""
-    ladder = torch.tensor([0.05, 0.2, 0.8, 3.0, 12.0, 50.0], dtype=torch.float64)
-    excess = torch.tensor([3.0, 15.0, 60.0], dtype=torch.float64)
+    """Ten responses to the substrate: saturation at five constants, sigmoid at three, inhibition by excess at two."""
+    ladder = torch.tensor([0.1, 0.5, 2.5, 12.0, 60.0], dtype=torch.float64)
+    excess = torch.tensor([6.0, 30.0], dtype=torch.float64)
     plain = a / (ladder + a)
-    sigmoid = a**2 / (ladder**2 + a**2)
+    sigmoid = a**2 / (ladder[1:4] ** 2 + a**2)
     humped = a / (1.0 + a + a**2 / excess)
-    return torch.cat((plain, 0.3 * sigmoid, 0.45 * humped)) / 2.0
+    return torch.cat((plain, 0.4 * sigmoid, 0.5 * humped)) / 2.0
 '''
 
 LOADING = '''
@@ -66,12 +66,12 @@ def loaded_saturation(x, weight):
     Block(
         "hindered_saturation",
         "hinder",
-        (_weight(4.0), Slot("constant", 1.5, 0.2, 10.0)),
+        (_weight(4.0),),
         '''
-def hindered_saturation(x, weight, constant):
+def hindered_saturation(x, weight):
     """Rates that an inhibitor lowers, at three constants, whatever the substrate."""
     a, i, b, p, e, t, h = experiment(x)
-    ladder = constant * torch.tensor([0.2, 1.0, 5.0], dtype=torch.float64)
+    ladder = torch.tensor([0.3, 1.5, 8.0], dtype=torch.float64)
     factors = 1.0 / (1.0 + i / ladder)
     return weight * e * torch.reshape(rate_shapes(a)[:, None] * factors[None, :], (-1,))
 ''',
@@ -84,13 +84,13 @@ def hindered_saturation(x, weight, constant):
     Block(
         "competitive_saturation",
         "rival",
-        (_weight(1.0), Slot("constant", 1.5, 0.2, 10.0)),
+        (_weight(1.0),),
         '''
-def competitive_saturation(x, weight, constant):
+def competitive_saturation(x, weight):
     """Rates whose half-saturation an inhibitor or the product raises."""
     a, i, b, p, e, t, h = experiment(x)
     ladder = torch.tensor([0.2, 0.8, 3.0, 12.0], dtype=torch.float64)
-    rivals = torch.cat((i / constant, 5.0 * i / constant, p / constant, 5.0 * p / constant))
+    rivals = torch.cat((i / 4.0, i / 0.7, p / 4.0, p / 0.7))
     rates = a / (ladder[:, None] * (1.0 + rivals[None, :]) + a)
     return weight * e * torch.reshape(rates, (-1,)) / 2.0
 ''',
@@ -103,13 +103,13 @@ def competitive_saturation(x, weight, constant):
     Block(
         "uncompetitive_saturation",
         "unrival",
-        (_weight(0.7), Slot("constant", 1.5, 0.2, 10.0)),
+        (_weight(0.7),),
         '''
-def uncompetitive_saturation(x, weight, constant):
+def uncompetitive_saturation(x, weight):
     """Rates that an inhibitor lowers where the substrate saturates."""
     a, i, b, p, e, t, h = experiment(x)
     ladder = torch.tensor([0.2, 0.8, 3.0, 12.0], dtype=torch.float64)
-    bound = torch.cat((i / constant, 5.0 * i / constant))
+    bound = torch.cat((i / 6.0, i / 1.0))
     rates = a / (ladder[:, None] + a * (1.0 + bound[None, :]))
     return weight * e * torch.reshape(rates, (-1,)) / 2.0
 ''',
@@ -122,12 +122,12 @@ def uncompetitive_saturation(x, weight, constant):
     Block(
         "product_saturation",
         "product",
-        (_weight(0.5), Slot("constant", 1.5, 0.2, 10.0)),
+        (_weight(0.5),),
         '''
-def product_saturation(x, weight, constant):
+def product_saturation(x, weight):
     """Rates that the product lowers, and its own backward rate."""
     a, i, b, p, e, t, h = experiment(x)
-    ladder = constant * torch.tensor([0.2, 1.0, 5.0], dtype=torch.float64)
+    ladder = torch.tensor([0.3, 1.5, 8.0], dtype=torch.float64)
     lowered = torch.reshape(rate_shapes(a)[:, None] / (1.0 + p / ladder)[None, :], (-1,))
     backward = torch.reshape((p / ladder)[:, None] / (1.0 + (p / ladder)[:, None] + (a / ladder)[None, :]), (-1,))
     return weight * e * torch.cat((lowered, 0.5 * backward))
@@ -141,12 +141,12 @@ def product_saturation(x, weight, constant):
     Block(
         "partnered_saturation",
         "partner",
-        (_weight(0.8), Slot("constant", 1.0, 0.1, 10.0)),
+        (_weight(0.8),),
         '''
-def partnered_saturation(x, weight, constant):
+def partnered_saturation(x, weight):
     """Rates that a second substrate or activator limits, at three constants."""
     a, i, b, p, e, t, h = experiment(x)
-    ladder = constant * torch.tensor([0.15, 1.0, 7.0], dtype=torch.float64)
+    ladder = torch.tensor([0.15, 1.0, 7.0], dtype=torch.float64)
     return weight * e * torch.reshape(rate_shapes(a)[:, None] * (b / (ladder + b))[None, :], (-1,))
 ''',
         "w E r_j(A) B / (K_k + B)",
@@ -196,17 +196,17 @@ def thermal_saturation(x, weight, energy):
     Block(
         "acid_bell",
         "bell",
-        (_weight(0.3), Slot("width", 3.0, 1.0, 5.0)),
+        (_weight(0.3),),
         '''
-def acid_bell(x, weight, width):
-    """Rates within a window of pH, at five optima."""
+def acid_bell(x, weight):
+    """Rates within a window of pH, of five positions."""
     a, i, b, p, e, t, h = experiment(x)
-    optima = torch.tensor([6.0, 6.6, 7.2, 7.8, 8.4], dtype=torch.float64)
-    lower, upper = optima - 0.5 * width, optima + 0.5 * width
+    lower = torch.tensor([5.0, 6.0, 5.0, 6.5, 5.5], dtype=torch.float64)
+    upper = torch.tensor([8.0, 9.0, 7.0, 9.5, 8.5], dtype=torch.float64)
     bells = 1.0 / (1.0 + 10.0 ** (lower - h) + 10.0 ** (h - upper))
     return weight * e * torch.reshape(rate_shapes(a)[:, None] * bells[None, :], (-1,))
 ''',
-        "w E r_j(A) / (1 + 10^{q_k - b/2 - pH} + 10^{pH - q_k - b/2})",
+        "w E r_j(A) / (1 + 10^{p_k - pH} + 10^{pH - q_k})",
         (*_LAW, "spectral_periodic"),
         helpers=("experiment", "rate_shapes"),
         interacts=True,
@@ -267,13 +267,13 @@ def transform_point(x, parameters):
     Block(
         "remainder",
         "rest",
-        (_weight(0.05, 0.005, 2.0), Slot("lengthscale", 5.0, 0.3, 20.0)),
+        (_weight(0.05, 0.005, 2.0),),
         "",
-        "plus w^2 Matern-5/2 of lengthscale l",
+        "plus w^2 Matern-5/2 of lengthscale 5",
         (*_LAW, *_PAIR, "spectral_periodic"),
         interacts=True,
         growth="constant",
-        leaf='{"op": "base", "kind": "matern52", "variance": {weight} ** 2, "lengthscale": {lengthscale}}',
+        leaf='{"op": "base", "kind": "matern52", "variance": {weight} ** 2, "lengthscale": 5.0}',
     ),
 )
 

@@ -214,7 +214,10 @@ def _declared(block: Block, program: KernelProgram) -> bool:
 
 
 def _closure_source(genome: Genome) -> str:
-    """A closure program: the feature blocks as one nested feature map, and a node for each leaf block."""
+    """A closure program: the feature blocks as one nested feature map, and a node for each leaf block.
+
+    It imports torch so that its float parameters arrive as tensors, which gradients flow through.
+    """
     features = [block for block in genome.parts if not block.leaf]
     leaves = [block for block in genome.parts if block.leaf]
     pieces, children = [], []
@@ -248,7 +251,7 @@ def _closure_source(genome: Genome) -> str:
         else children[0]
     )
     docstring = f'    """{genome.formula()}."""\n'
-    return "\n".join(pieces) + f"\n\ndef closure_tree(parameters):\n{docstring}    return {tree}\n"
+    return "import torch\n\n" + "\n".join(pieces) + f"\n\ndef closure_tree(parameters):\n{docstring}    return {tree}\n"
 
 
 def _constant(name: str, text: str) -> str:

@@ -6,7 +6,6 @@ It needs no key and no network, and every choice it makes follows from the brief
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
@@ -18,8 +17,6 @@ from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.program.program import KernelProgram
 from kernaut.seeds import generator
-
-HALTON_TRIALS: Final = 16
 
 
 class GrammarAuthor:
@@ -42,7 +39,7 @@ class GrammarAuthor:
         for round_index in range(max(1, min(words.drafts, brief.max_rounds))):
             genome = propose(brief, rng, first=round_index == 0, seen=seen)
             seen.add(genome)
-            tuned = self._tune(tools, write_program(genome, brief), HALTON_TRIALS, words.first_steps)
+            tuned = self._tune(tools, write_program(genome, brief), words.trials, words.first_steps)
             if _worth(tuned) > _worth(best):
                 best = tuned
         if best is not None:

@@ -20,7 +20,7 @@ _SERIES = (
     Block(
         "level_trend",
         "trend",
-        (_weight(1.0), Slot("slope", 1.5, 0.05, 20.0)),
+        (_weight(0.8), Slot("slope", 1.2, 0.05, 20.0)),
         '''
 def level_trend(x, weight, slope):
     """A level and a straight line."""
@@ -110,7 +110,7 @@ def compound_growth(x, weight, rate):
     Block(
         "annual_band",
         "annual",
-        (_weight(0.05, 0.003, 1.0),),
+        (_weight(0.04, 0.003, 1.0),),
         '''
 def annual_band(x, weight):
     """Waves of every frequency that a year may have in a record: 22 to 54 cycles a unit."""
@@ -126,7 +126,7 @@ def annual_band(x, weight):
     Block(
         "growing_year",
         "swell",
-        (_weight(0.05, 0.003, 1.0),),
+        (_weight(0.04, 0.003, 1.0),),
         '''
 def growing_year(x, weight):
     """Annual waves whose height changes steadily along the record."""
@@ -177,7 +177,7 @@ def decade_waves(x, weight, corner):
     Block(
         "slow_matern",
         "slow",
-        (_weight(0.6, 0.05, 5.0), Slot("lengthscale", 0.5, 0.1, 3.0)),
+        (_weight(0.45, 0.05, 5.0), Slot("lengthscale", 0.45, 0.1, 3.0)),
         "",
         "plus w^2 Matern-5/2 of lengthscale l",
         (*_TREND, "multiresolution_local", "spectral_periodic"),

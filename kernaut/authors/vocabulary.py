@@ -27,6 +27,7 @@ class Vocabulary:
         own: fewest blocks of the niche in a new program, and one more than the most.
         other: the same of blocks outside the niche.
         core: blocks that every new program starts with.
+        trials: settings of each draft that are tried before gradient steps.
         drafts: drafts that a run tunes before it takes the best one further.
         first_steps: gradient steps of each draft.
         last_steps: further gradient steps of the best draft.
@@ -39,6 +40,7 @@ class Vocabulary:
     own: tuple[int, int] = (1, 4)
     other: tuple[int, int] = (0, 3)
     core: tuple[str, ...] = ()
+    trials: int = 16
     drafts: int = 3
     first_steps: int = 20
     last_steps: int = 60
@@ -72,18 +74,20 @@ SERIES = Vocabulary(
     own=(1, 4),
     other=(1, 4),
     core=("level_trend", "annual_band", "short_memory"),
+    trials=4,
     drafts=2,
-    first_steps=10,
-    last_steps=25,
+    first_steps=5,
+    last_steps=20,
     domain="Time on [0, 1], clamped to [-0.5, 1.5]; trends extrapolate, a year is 0.02 to 0.04 of the record.",
 )
 ENZYMES = Vocabulary(
     "enzymes",
     ENZYME_BLOCKS,
     _CLOSURES,
-    own=(2, 5),
-    other=(1, 4),
-    core=("loaded_saturation", "baseline"),
+    own=(2, 6),
+    other=(1, 5),
+    core=("loaded_saturation", "baseline", "remainder"),
+    trials=4,
     drafts=2,
     first_steps=15,
     last_steps=60,
@@ -96,9 +100,10 @@ GLUCOSE = Vocabulary(
     own=(1, 4),
     other=(1, 4),
     core=("meal_rise", "drift"),
+    trials=4,
     drafts=2,
     first_steps=10,
-    last_steps=30,
+    last_steps=40,
     domain="Times in parts of 360 minutes, amounts in parts of 60 g and 1.5 U, clamped to [0, 1.2].",
 )
 
