@@ -5,6 +5,7 @@ Each unit of work is calculated whole in one process with one thread, so that it
 
 from __future__ import annotations
 
+import re
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -115,13 +116,19 @@ def _in_processes(function: Callable[[Item], Result], items: Sequence[Item], cou
         yield from stream
     except TerminatedWorkerError as error:
         raise WorkerLost(
-            "Expected worker processes to live until their work is done. Got one that was ended from outside.",
+            f"Expected worker processes to live until their work is done. Got {_exit_codes(error)}.",
             hint="Often memory was short: try fewer workers. What is stored stays, and the same command goes on from there.",
         ) from error
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joblib warns that work was left undone, which is what closing asks for
             stream.close()
+
+
+def _exit_codes(error: TerminatedWorkerError) -> str:
+    """How loky says that workers ended, such as ``{SIGKILL(-9)}``."""
+    found = re.search(r"exit codes of the workers are (\{.*?\})", str(error))
+    return f"workers that ended with {found.group(1)}" if found else "one that ended before"
 
 
 @contextmanager

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from kernaut.cli.notebooks import _parameters
+from tests.kernaut.cli.conftest import Run
+
+Refused = Callable[..., str]
+BODY = """
+from kernaut.runs.headless import report_progress, write_report
+for step in range(3):
+    report_progress("steps", step + 1, 3)
+write_report({
+    "summary": {"columns": ["kernel", "crps"], "rows": [["rbf", level / 4]], "lines": ["done well"]},
+    "files": {"archive": "a.sqlite"},
+})
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path: Path) -> Path:
+    book = nbformat.v4.new_notebook()
+    book.cells = [
+        nbformat.v4.new_code_cell("level = 2.0", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(BODY),
+    ]
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(book, tmp_path / "notebooks" / "tiny.ipynb")
+    return tmp_path / "notebooks" / "tiny.ipynb"
+
+
+def test_a_run_ends_with_its_summary_and_its_paths(run: Run, notebook: Path, tmp_path: Path) -> None:
+    result = run("notebook", "run", "tiny", "-p", "level", "-0.5")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[1:5] == ["kernel     crps", "------  -------", "rbf     -0.1250", "done well"]
+    paths = dict(line.split(maxsplit=1) for line in lines if line.startswith(("notebook", "archive", "report")))
+    assert all(Path(paths[key]).is_file() for key in ("notebook", "report"))
+    assert Path(paths["archive"]) == Path(paths["report"]).parent / "a.sqlite"
+    assert Path(paths["report"]).is_relative_to(tmp_path / "papermill_runs" / "tiny")
+    assert "[1/3] steps" in result.stderr
+    assert "steps: 3 of 3" in result.stderr
+    assert "done in" in result.stderr
+
+
+def test_failures_have_codes_of_their_own(run: Run, notebook: Path) -> None:
+    book = nbformat.read(notebook, as_version=4)
+    book.cells[1].source = "1 / 0"
+    nbformat.write(book, notebook)
+    result = run("--quiet", "notebook", "run", "tiny")
+    assert result.exit_code == 3
+    assert result.stderr.startswith(
+        "error: Expected every cell to succeed. Got ZeroDivisionError: division by zero in cell"
+    )
+    assert len(result.stderr.splitlines()) == 2
+
+
+def test_bad_names_and_parameters_are_one_line(refused: Refused, notebook: Path, tmp_path: Path) -> None:
+    assert "tiny" in refused("notebook", "run", "tinny")
+    assert "'levle'" in refused("notebook", "run", "tiny", "-p", "levle", 3)
+    assert "type float" in refused("notebook", "run", "tiny", "-p", "level", "high")
+    assert "KEY" in refused("notebook", "run", "tiny", "-p", "level")
+    assert "'--tmeout'" in refused("notebook", "run", "tiny", "--tmeout", 3)
+    assert "twice" in refused("notebook", "run", "tiny", "-p", "level", 1, "-p", "level", 2)
+    assert not (tmp_path / "papermill_runs").exists()
+
+
+def test_pairs_are_read_in_order() -> None:
+    assert _parameters(["-p", "a", "1", "--parameter", "b", "-2"]) == {"a": "1", "b": "-2"}
+    assert _parameters([]) == {}
