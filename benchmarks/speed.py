@@ -157,9 +157,13 @@ def campaign_memory() -> dict[str, float]:
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         largest = 0.0
-        while process.poll() is None:
-            largest = max(largest, _family_memory(process.pid))
-            time.sleep(0.25)
+        try:
+            while process.poll() is None:
+                largest = max(largest, _family_memory(process.pid))
+                time.sleep(0.5)
+        finally:
+            process.terminate()
+            process.wait()
         if process.returncode:
             raise SystemExit(f"Expected the campaign to end well. Got exit code {process.returncode}.")
         return {"peak_mib": largest / 2**20, "seconds": time.perf_counter() - start}
