@@ -69,6 +69,11 @@ class Benchmark(ABC):
         families = self.families(require_split(split))
         return [self._episode(split, i, j, tuning) for i in range(len(families)) for j in range(count)]
 
+    @property
+    def warning(self) -> str | None:
+        """What a reader of numbers must know beforehand; None when there is nothing."""
+        return None
+
     def rollouts(self, split: str, per_family: int) -> list[RolloutTask]:
         """Optimization tasks, family by family; empty where the benchmark has none.
 

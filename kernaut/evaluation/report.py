@@ -144,6 +144,32 @@ def build_report(
     return {"protocol": thaw(protocol), "looks": dict(looks), "candidates": entries}
 
 
+def with_scores(report: dict[str, Any], worst_family_weight: float) -> dict[str, Any]:
+    """A report whose predictive sections also hold the score ``-(mean CRPS + w * worst family's mean CRPS)``.
+
+    Args:
+        report: from :func:`build_report`; changed in place.
+        worst_family_weight: w, at least 0.
+
+    Raises:
+        InputError: for a negative weight.
+    """
+    if not 0.0 <= worst_family_weight <= 1e6:
+        raise InputError(f"Expected a weight of the worst family of at least 0. Got {worst_family_weight!r}.")
+    report["protocol"]["score"] = {"worst_family_weight": worst_family_weight}
+    for candidate in report["candidates"]:
+        for split in candidate["splits"].values():
+            section = split["predictive"]
+            values: dict[str, list[float]] = {}
+            for record in (*section["episodes"], *section["failures"]):
+                values.setdefault(record["family"], []).append(record.get("crps", PREDICTIVE_PENALTY))
+            means = {family: sum(found) / len(found) for family, found in values.items()}
+            worst = max(means, key=lambda family: means[family])
+            section["worst_family"] = {"family": worst, "mean_crps": means[worst]}
+            section["score"] = -(section["mean_crps"] + worst_family_weight * means[worst])
+    return report
+
+
 def compare_predictive(first: Sequence[Outcome], second: Sequence[Outcome], *, seed: int = 0) -> dict[str, Any]:
     """Paired comparison of the CRPS of two kernels on the same episodes, failures at their penalty.
 

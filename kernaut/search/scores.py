@@ -88,7 +88,13 @@ def yardstick(winners: Sequence[Evaluation]) -> Yardstick:
 
 
 def search_scores(
-    evaluation: Evaluation, measure: Yardstick, novelty_distance: float, *, threshold: float, mode: EliteMode
+    evaluation: Evaluation,
+    measure: Yardstick,
+    novelty_distance: float,
+    *,
+    threshold: float,
+    mode: EliteMode,
+    worst_weight: float = 0.0,
 ) -> Scores:
     """Score a program.
 
@@ -98,6 +104,7 @@ def search_scores(
         novelty_distance: smallest fingerprint distance to a reference or accepted program.
         threshold: below it the novelty penalty grows; 0 turns it off.
         mode: ``paper`` for the weighted elite score, ``score`` to use the search score.
+        worst_weight: how much of the worst family's mean CRPS the score subtracts besides the mean.
     """
     crps = penalized(evaluation.predictive, "crps", PREDICTIVE_PENALTY)
     improvement = _mean([_relative(r, c) for r, c in zip(measure.crps, crps, strict=True)])
@@ -105,6 +112,8 @@ def search_scores(
     shortfall = max(0.0, (threshold - novelty_distance) / threshold) if threshold > 0 else 0.0
     novelty = 0.1 * shortfall * (1.0 - min(5.0 * max(improvement, 0.0), 1.0))
     score = -_mean(crps) - novelty
+    if worst_weight:
+        score -= worst_weight * max(family_means(evaluation.predictive, "crps", PREDICTIVE_PENALTY).values())
     auc, final = _regrets(evaluation) if evaluation.rollouts else (None, None)
     elite = improvement - stability - novelty
     if auc is not None and final is not None and measure.regret_auc is not None and measure.final_regret is not None:

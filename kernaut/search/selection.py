@@ -147,6 +147,25 @@ def select(
     return selection, evaluations
 
 
+def benchmark_of(archive: Archive, name: str | None = None) -> tuple[str, FrozenMapping]:
+    """The benchmark that an archive was searched on, and what its last campaign made it with.
+
+    Args:
+        archive: the archive.
+        name: which benchmark, where campaigns were run on several.
+
+    Raises:
+        InputError: when campaigns of several benchmarks leave the choice open.
+    """
+    campaigns = archive.campaigns()
+    names = list(dict.fromkeys(campaign.benchmark for campaign in campaigns))
+    if name is None and len(names) > 1:
+        raise InputError(f"Expected --benchmark of {', '.join(names)}: the archive has campaigns of each. Got none.")
+    wanted = name or (names[0] if names else "bbo")
+    options = [c.options.get("benchmark_options", {}) for c in campaigns if c.benchmark == wanted]
+    return wanted, FrozenMapping(options[-1] if options else {})
+
+
 def require_selected(archive: Archive, selection: Selection) -> KernelProgram:
     """The selected program, when the archive is still the one that it was selected from.
 

@@ -88,7 +88,12 @@ def measure(
         return f"no fingerprint: {error.message}"
     distance, name = nearest(found, others)
     scores = search_scores(
-        evaluation, bench.measure, distance, threshold=options.novelty_threshold, mode=options.elite_score
+        evaluation,
+        bench.measure,
+        distance,
+        threshold=options.novelty_threshold,
+        mode=options.elite_score,
+        worst_weight=options.worst_family_weight,
     )
     return Measured(evaluation, scores, found, distance, name, seconds)
 

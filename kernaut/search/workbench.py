@@ -40,6 +40,7 @@ class SearchOptions:
         elite_score: ``paper`` or ``score``.
         benchmark_options: what the benchmark is made with.
         limits: of every sandboxed program.
+        worst_family_weight: how much of the worst family's mean CRPS the score subtracts besides the mean.
 
     Raises:
         InputError: for a value out of range.
@@ -52,6 +53,7 @@ class SearchOptions:
     elite_score: EliteMode = "paper"
     benchmark_options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
     limits: Limits = field(default_factory=Limits)
+    worst_family_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
@@ -60,6 +62,8 @@ class SearchOptions:
             raise InputError(f"Expected a novelty threshold from 0 (off) to 2. Got {self.novelty_threshold!r}.")
         if self.elite_score not in ("paper", "score"):
             raise InputError(f"Expected an elite score of paper, score. Got {self.elite_score!r}.")
+        if not 0.0 <= self.worst_family_weight <= 1e6:
+            raise InputError(f"Expected a weight of the worst family of at least 0. Got {self.worst_family_weight!r}.")
         made = self.training().made()
         made.episodes("train", self.episodes_per_family)
 
@@ -103,6 +107,7 @@ class SearchOptions:
             "search_steps": SEARCH_STEPS,
             "search_candidates": SEARCH_CANDIDATES,
             "limits": asdict(self.limits),
+            **({"worst_family_weight": self.worst_family_weight} if self.worst_family_weight else {}),
         }
 
 
