@@ -67,11 +67,11 @@ cdist pdist pairwise_distance cosine_similarity std_mean var_mean mse_loss norma
 _SHAPES = """
 shape ndim size dim numel T mT H mH reshape view view_as view_as_real view_as_complex reshape_as ravel flatten unflatten transpose
 permute swapaxes swapdims moveaxis movedim squeeze unsqueeze expand expand_as broadcast_to broadcast_arrays broadcast_tensors
-broadcast_shapes expand_dims atleast_1d atleast_2d atleast_3d concatenate concat cat stack hstack vstack dstack column_stack row_stack
+expand_dims atleast_1d atleast_2d atleast_3d concatenate concat cat stack hstack vstack dstack column_stack row_stack
 array_split hsplit vsplit tensor_split chunk unbind tile repeat repeat_interleave roll rot90 flip fliplr flipud pad unfold narrow
 select take take_along_axis take_along_dim gather index_select masked_select scatter scatter_add index_add index_fill diag diagonal
 diag_embed diagflat tri tril triu tril_indices triu_indices tril_indices_from triu_indices_from block_diag meshgrid cartesian_prod
-combinations ix_ indices unravel_index ravel_multi_index nonzero flatnonzero argwhere searchsorted bucketize digitize unique histogram
+combinations ix_ indices ravel_multi_index nonzero flatnonzero argwhere searchsorted bucketize digitize unique histogram
 bincount isin contiguous
 """
 

@@ -45,7 +45,7 @@ class Child:
 
     Attributes:
         program: what it runs.
-        protections: what was enforced on it, for evidence records.
+        protections: what was enforced on it, what this machine could not enforce, and the limits; for evidence records.
         slow_path: whether a torch program runs point by point since vmap refused it.
         slow_reason: what vmap said, with the program's line; for its author.
         differentiable: whether pullbacks can be had: a torch program not found to drop a gradient.
@@ -159,7 +159,8 @@ class Child:
         text = json.dumps(asdict(self.program)).encode("utf-8")
         with self._lock, self._interruptible():
             self._send(Frame(messages.LOAD, text=text), deadline, seconds)
-            self.protections = Protections.unpack(self._receive(deadline, seconds).text).describe()
+            enforced = Protections.unpack(self._receive(deadline, seconds).text)
+            self.protections = {**enforced.describe(), "limits": asdict(self._limits)}
             reply = self._receive(deadline, seconds)
         try:
             self._accept(reply)
@@ -173,6 +174,8 @@ class Child:
             text = json.dumps({"parameters": thaw(parameters), "dimension": dimension}, allow_nan=False).encode("utf-8")
         except (TypeError, ValueError) as error:
             raise InputError(f"Expected parameters of finite JSON values. Got: {error}.") from error
+        if len(text) > messages.MAX_TEXT:
+            raise InputError(f"Expected parameters of at most {messages.MAX_TEXT} bytes. Got {len(text)}.")
         seconds = self._limits.request_seconds
         with self._lock:
             deadline = time.monotonic() + seconds

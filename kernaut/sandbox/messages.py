@@ -20,7 +20,7 @@ from kernaut.sandbox.records import Floats
 MAGIC = b"KRN1"
 HEADER = struct.Struct("<4sBBHI12q")
 MAX_ARRAYS = 4
-MAX_TEXT = 1 << 20
+MAX_TEXT = 4 << 20
 MIB = 1 << 20
 _JOIN_BELOW = 1 << 16
 

@@ -33,6 +33,7 @@ getcwd chdir fchdir lseek getdents getdents64 unlink unlinkat rename renameat re
 symlink symlinkat chmod fchmod fchmodat chown fchown fchownat lchown truncate ftruncate mknod mknodat utimensat statfs fstatfs
 umask ioctl fcntl flock fsync close close_range dup dup2 dup3 pread64 readv writev pwrite64 pipe pipe2
 getsockname getpeername getrandom uname sysinfo getrusage getrlimit prlimit64 sched_setaffinity rt_sigaction tgkill tkill
+mincore membarrier get_mempolicy set_mempolicy mbind sched_getparam sched_getscheduler getpriority
 """
 """Files and descriptors; entropy, limits, signal handlers, signals to threads (``abort`` falls through them)."""
 

@@ -85,6 +85,15 @@ def test_a_point_does_not_see_the_others(source: str, load: Load, points: np.nda
         np.testing.assert_allclose(alone[0], together[index], rtol=1e-14)
 
 
+def test_a_point_is_no_view_of_the_others(load: Load, points: np.ndarray[Any, Any]) -> None:
+    for library, base in (("numpy", "x.base"), ("torch", "x._base")):
+        child = load(
+            f"import {library}\ndef feature_point(x, parameters):\n    float(x[0])\n    return [{base} is None, 0.0 * x[0]]\n"
+        )
+        (values,) = child.evaluate(points, {})
+        np.testing.assert_array_equal(values[:, 0], np.ones(len(points)))
+
+
 def test_no_points_give_no_rows(load: Load) -> None:
     for source in (TORCH_POINT, NUMPY_POINT):
         (values,) = load(source).evaluate(np.zeros((0, 3)), PARAMETERS)
@@ -345,6 +354,11 @@ def test_text_shows_no_other_point(load: Load) -> None:
     assert child.slow_path
 
 
+def test_a_long_source_loads(load: Load) -> None:
+    child = load("# " + "\U0001d70b" * 95_000 + "\ndef feature_point(x, parameters):\n    return [1.0]\n")
+    np.testing.assert_array_equal(child.evaluate(np.zeros((1, 1)), {"a": "x" * 1_000_000})[0], [[1.0]])
+
+
 def test_a_failed_request_does_not_end_the_child(load: Load) -> None:
     child = load("def feature_point(x, parameters):\n    return [1 / parameters['a']]\n")
     with pytest.raises(SandboxFailure, match="ZeroDivisionError"):
@@ -373,6 +387,8 @@ def test_points_and_parameters_of_the_wrong_kind_are_the_callers_error(load: Loa
         child.evaluate(np.zeros((1, 1)), {"a": math.nan})
     with pytest.raises(InputError, match="finite JSON"):
         child.evaluate(np.zeros((1, 1)), {"a": object()})
+    with pytest.raises(InputError, match="at most"):
+        child.evaluate(np.zeros((1, 1)), {"a": "x" * 5_000_000})
     with pytest.raises(InputError, match=r"Child\.tree|tree program"):
         child.tree({})
     spectral = load("def spectral_components(input_dimension, parameters):\n    return [[1.0]], [1.0]\n", "dimension")
@@ -387,6 +403,7 @@ def test_protections_are_stated(load: Load) -> None:
     assert json.loads(json.dumps(child.protections)) == child.protections
     assert {"seccomp", "landlock", "rlimits", "not_enforced"} <= set(child.protections)
     assert child.protections["threads"] == 1
+    assert child.protections["limits"]["memory_mib"] == 512
 
 
 def test_several_threads_may_ask_one_child(load: Load) -> None:

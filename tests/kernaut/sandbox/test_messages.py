@@ -72,6 +72,7 @@ def test_a_large_frame_passes_in_pieces(pair: Pair) -> None:
         header(1, 0, 2, -4, -4),
         header(1, 0, 2, 1 << 62, 1 << 62),
         header(1, 0, 2, 1 << 40, 1),
+        header(1, 0, 2, 0, 1 << 62),
         header(4, 0, *[2, 1000, 1000] * 4),
         header(0, MAX_TEXT + 1),
     ],

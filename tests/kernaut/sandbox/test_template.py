@@ -27,6 +27,9 @@ from tests.kernaut.sandbox.conftest import gone, program
 
 ROOT = Path(__file__).resolve().parents[3]
 
+READING = "import torch\ndef feature_point(x, parameters):\n    return [len(torch.sys.modules['os'].listdir('/'))]\n"
+ONE = "def feature_point(x, parameters):\n    return [1.0]\n"
+
 CLIENT = """
 import json, os, sys, threading, time
 import numpy as np
@@ -98,11 +101,12 @@ def test_a_template_goes_with_its_owner(end: str) -> None:
 
 
 def test_it_is_deaf_to_interrupts(template: OwnedTemplate, pool: SandboxPool) -> None:
-    child = pool.child(program("def feature_point(x, parameters):\n    return [1.0]\n"))
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         os.kill(template.process.pid, number)
+        time.sleep(0.1)
+        assert template.process.poll() is None
+    child = pool.child(program(ONE))
     np.testing.assert_array_equal(child.evaluate(np.zeros((1, 1)), {})[0], [[1.0]])
-    assert template.process.poll() is None
     assert os.getsid(template.process.pid) != os.getsid(0)
     child.close()
 
@@ -116,7 +120,7 @@ def test_it_survives_clients_that_talk_nonsense(template: OwnedTemplate, pool: S
                 stranger.settimeout(5)
                 with contextlib.suppress(ConnectionResetError):
                     assert stranger.recv(1) == b""
-    child = pool.child(program("def feature_point(x, parameters):\n    return [1.0]\n"))
+    child = pool.child(program(ONE))
     np.testing.assert_array_equal(child.evaluate(np.zeros((1, 1)), {})[0], [[1.0]])
     child.close()
 
@@ -156,10 +160,6 @@ def test_many_children_at_once(template: OwnedTemplate) -> None:
         pids = [child.pid for child in children]
         assert len(set(pids)) == 20
     assert all(gone(pid) for pid in pids)
-
-
-READING = "import torch\ndef feature_point(x, parameters):\n    return [len(torch.sys.modules['os'].listdir('/'))]\n"
-ONE = "def feature_point(x, parameters):\n    return [1.0]\n"
 
 
 def test_without_a_filter_the_evidence_says_so_and_a_killed_template_is_replaced(

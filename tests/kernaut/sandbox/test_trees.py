@@ -57,7 +57,7 @@ def test_a_numpy_tree_is_plain(load: Load) -> None:
         ("{'$': 0}", "string keys"),
         ("{'a': 1e400}", "finite numbers"),
         ("[[1.0] * 200] * 200", "at most 64 levels and 20000 values"),
-        ("'x' * 2000000", "characters"),
+        ("'x' * 5000000", "characters"),
         ("{'a': 1j}", "got complex"),
     ],
 )
