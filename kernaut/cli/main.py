@@ -10,7 +10,21 @@ import typer
 from typer.main import get_command
 
 from kernaut import __version__
-from kernaut.cli import archives, baselines, benchmark, campaign, doctor, notebooks, programs, sealed
+from kernaut.cli import (
+    archives,
+    baselines,
+    benchmark,
+    campaign,
+    chem,
+    data,
+    doctor,
+    glucose,
+    notebooks,
+    programs,
+    references,
+    sealed,
+    ts,
+)
 from kernaut.cli.outcome import Commands, show_no_traceback
 from kernaut.cli.terminal import Terminal
 
@@ -53,10 +67,19 @@ def kernaut(
 app.command("meta-run")(campaign.meta_run)
 app.command("select")(campaign.select)
 app.command("meta-benchmark")(benchmark.meta_benchmark)
+app.command("ts-run")(ts.ts_run)
+app.command("ts-benchmark")(ts.ts_benchmark)
+app.command("chem-run")(chem.chem_run)
+app.command("chem-benchmark")(chem.chem_benchmark)
+app.command("glucose-run")(glucose.glucose_run)
+app.command("glucose-benchmark")(glucose.glucose_benchmark)
+app.command("glucose-sealed-test")(glucose.glucose_sealed_test)
+app.command("references")(references.references)
 app.command("verify")(programs.verify)
 app.command("inspect")(programs.inspect)
 app.command("baselines")(baselines.baselines)
 app.add_typer(archives.app, name="archive")
+app.add_typer(data.app, name="data")
 app.add_typer(notebooks.app, name="notebook")
 app.add_typer(sealed.app, name="sealed")
 app.command("doctor")(doctor.doctor)
