@@ -16,6 +16,7 @@ from typing import Any
 
 import typer
 
+from kernaut.digest import thaw
 from kernaut.errors import InputError
 
 PLAIN_SECONDS = 10.0
@@ -105,7 +106,7 @@ def write_json(record: Mapping[str, Any], out: Path | None) -> None:
     Raises:
         InputError: when the file cannot be written.
     """
-    text = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(thaw(record), indent=2, ensure_ascii=False, allow_nan=False)
     if out is None:
         typer.echo(text)
         return

@@ -7,6 +7,7 @@ import pytest
 
 from kernaut.cli import terminal
 from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json
+from kernaut.digest import FrozenMapping
 from kernaut.errors import InputError
 
 
@@ -42,9 +43,9 @@ def test_quiet_keeps_warnings_only(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_reports_go_to_standard_output_or_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    record = {"name": "Matérn", "value": 0.1}
-    write_json(record, None)
-    assert json.loads(capsys.readouterr().out) == record
+    record = {"name": "Matérn", "value": 0.1, "parts": [1, 2]}
+    write_json(FrozenMapping({"report": record}), None)
+    assert json.loads(capsys.readouterr().out) == {"report": record}
     write_json(record, tmp_path / "r.json")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == record
     assert capsys.readouterr().out == ""
