@@ -158,9 +158,9 @@ class Child:
         deadline = time.monotonic() + seconds
         text = json.dumps(asdict(self.program)).encode("utf-8")
         with self._lock, self._interruptible():
-            self._send(Frame(messages.LOAD, text=text), deadline, seconds)
-            enforced = Protections.unpack(self._receive(deadline, seconds).text)
+            enforced = Protections.unpack(self._receive(deadline, seconds).text)  # before it has seen any source
             self.protections = {**enforced.describe(), "limits": asdict(self._limits)}
+            self._send(Frame(messages.LOAD, text=text), deadline, seconds)
             reply = self._receive(deadline, seconds)
         try:
             self._accept(reply)

@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kernaut.sandbox.records import Floats
 
@@ -23,6 +22,8 @@ MAX_ARRAYS = 4
 MAX_TEXT = 4 << 20
 MIB = 1 << 20
 _JOIN_BELOW = 1 << 16
+_FIRST = 1 << 16
+_PADDING = ((0, 0), (0,), ())
 
 # kinds, client to child
 LOAD, EVALUATE, TREE, PULLBACK = 1, 2, 3, 4
@@ -71,18 +72,20 @@ def send(peer: socket.socket, frame: Frame, deadline: float | None = None) -> No
         DeadlinePassed: when the peer does not read in time.
         OSError: when the peer is gone.
     """
-    shapes = [0] * (3 * MAX_ARRAYS)
-    for index, array in enumerate(frame.arrays):
-        shapes[3 * index] = array.ndim
-        shapes[3 * index + 1 : 3 * index + 1 + array.ndim] = array.shape
+    shapes: list[int] = []
+    size = 0
+    for array in frame.arrays:
+        size += array.nbytes
+        shapes += (array.ndim, *array.shape, *_PADDING[array.ndim])
+    shapes += [0] * (3 * (MAX_ARRAYS - len(frame.arrays)))
     header = HEADER.pack(MAGIC, frame.kind, frame.flags, len(frame.arrays), len(frame.text), *shapes)
-    if sum(array.nbytes for array in frame.arrays) < _JOIN_BELOW:
+    if size < _JOIN_BELOW:
         _send_all(peer, b"".join((header, *(array.tobytes() for array in frame.arrays), frame.text)), deadline)
         return
     _send_all(peer, header, deadline)
     for array in frame.arrays:
         if array.nbytes:
-            _send_all(peer, _bytes_of(array).data, deadline)
+            _send_all(peer, np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, deadline)
     if frame.text:
         _send_all(peer, frame.text, deadline)
 
@@ -102,44 +105,56 @@ def receive(peer: socket.socket, largest: int, deadline: float | None = None) ->
         BrokenFrame: for bytes that are no frame, a frame cut short, or one larger than ``largest``.
         DeadlinePassed: when the frame is not complete in time.
     """
-    header = bytearray(HEADER.size)
-    if not _receive_into(peer, memoryview(header), deadline):
+    begun = _receive_some(peer, deadline)
+    if not begun:
         return None
-    magic, kind, flags, count, text_length, *shapes = HEADER.unpack(header)
+    while len(begun) < HEADER.size:
+        more = _receive_some(peer, deadline)
+        if not more:
+            raise BrokenFrame("a reply cut short")
+        begun += more
+    magic, kind, flags, count, text_length, *shapes = HEADER.unpack_from(begun)
     if magic != MAGIC:
         raise BrokenFrame("a reply that is no frame")
     if count > MAX_ARRAYS or text_length > MAX_TEXT:
         raise BrokenFrame(f"a reply of {count} arrays and {text_length} bytes of text")
-    sizes = [_size(shapes[3 * index], shapes[3 * index + 1], shapes[3 * index + 2], largest) for index in range(count)]
-    total = sum(sizes)
-    if total * 8 > largest:
-        raise BrokenFrame(f"a reply of {total * 8} bytes where at most {largest} are allowed")
-    payload = np.empty(total * 8 + text_length, dtype=np.uint8)
-    if payload.size and not _receive_into(peer, payload.data, deadline):
-        raise BrokenFrame("a reply cut short")
+    sizes = [_size(shapes[i], shapes[i + 1], shapes[i + 2], largest) for i in range(0, 3 * count, 3)]
+    total = 8 * sum(sizes)
+    if total > largest:
+        raise BrokenFrame(f"a reply of {total} bytes where at most {largest} are allowed")
+    payload = _payload(peer, memoryview(begun)[HEADER.size :], total + text_length, deadline)
     arrays, start = [], 0
     for index, size in enumerate(sizes):
         shape = shapes[3 * index + 1 : 3 * index + 1 + shapes[3 * index]]
-        arrays.append(payload[start : start + 8 * size].view(np.float64).reshape(shape))
+        arrays.append(np.frombuffer(payload, np.float64, size, start).reshape(shape))
         start += 8 * size
-    return Frame(kind, flags, tuple(arrays), payload[start:].tobytes())
+    return Frame(kind, flags, tuple(arrays), bytes(payload[start:]))
+
+
+def _payload(peer: socket.socket, begun: memoryview, length: int, deadline: float | None) -> bytearray:
+    """All bytes after the header, of which some have come with it; more than announced are none of a reply."""
+    if len(begun) > length:
+        raise BrokenFrame("more bytes than it announced")
+    payload = bytearray(length)
+    payload[: len(begun)] = begun
+    filled, view = len(begun), memoryview(payload)
+    while filled < length:
+        count = _receive_into(peer, view[filled:], deadline)
+        if count == 0:
+            raise BrokenFrame("a reply cut short")
+        filled += count
+    return payload
 
 
 def _size(ndim: int, rows: int, columns: int, largest: int) -> int:
     """Numbers in an array of these dimensions, each checked so that no product can overflow or allocate."""
-    used = (rows, columns)[:ndim] if 0 <= ndim <= 2 else (-1,)
-    if any(not 0 <= length <= largest for length in used):
-        raise BrokenFrame(
-            f"an array of {ndim} dimensions, {rows} by {columns}, where at most {largest} bytes are allowed"
-        )
-    size = 1
-    for length in used:
-        size *= length
-    return size
-
-
-def _bytes_of(array: Floats) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    if ndim == 2 and 0 <= rows <= largest and 0 <= columns <= largest:
+        return rows * columns
+    if ndim == 1 and 0 <= rows <= largest:
+        return rows
+    if ndim == 0:
+        return 1
+    raise BrokenFrame(f"an array of {ndim} dimensions, {rows} by {columns}, where at most {largest} bytes are allowed")
 
 
 def _remaining(deadline: float) -> float:
@@ -158,21 +173,25 @@ def _send_all(peer: socket.socket, data: bytes | memoryview, deadline: float | N
         raise DeadlinePassed from error
 
 
-def _receive_into(peer: socket.socket, view: memoryview, deadline: float | None) -> bool:
-    """Fill the view; False when the peer closed before its first byte."""
-    filled, wanted = 0, len(view)
-    while filled < wanted:
-        if deadline is not None:
-            peer.settimeout(_remaining(deadline))
-        try:
-            count = peer.recv_into(view[filled:])
-        except TimeoutError as error:
-            raise DeadlinePassed from error
-        except ConnectionResetError:
-            count = 0
-        if count == 0:
-            if filled:
-                raise BrokenFrame("a reply cut short")
-            return False
-        filled += count
-    return True
+def _receive_some(peer: socket.socket, deadline: float | None) -> bytes:
+    """What is there, at most enough for a small frame; nothing when the peer closed its end."""
+    if deadline is not None:
+        peer.settimeout(_remaining(deadline))
+    try:
+        return peer.recv(_FIRST)
+    except TimeoutError as error:
+        raise DeadlinePassed from error
+    except ConnectionResetError:
+        return b""
+
+
+def _receive_into(peer: socket.socket, view: memoryview, deadline: float | None) -> int:
+    """Bytes received, 0 when the peer closed its end."""
+    if deadline is not None:
+        peer.settimeout(_remaining(deadline))
+    try:
+        return peer.recv_into(view)
+    except TimeoutError as error:
+        raise DeadlinePassed from error
+    except ConnectionResetError:
+        return 0

@@ -108,6 +108,13 @@ def test_the_payload_cut_short_is_broken(pair: Pair) -> None:
         receive(pair[1], 1 << 20, time.monotonic() + 5)
 
 
+def test_bytes_beyond_a_frame_are_broken(pair: Pair) -> None:
+    send(pair[0], Frame(VALUE, 0, (np.ones(3),)))
+    pair[0].sendall(b"more")
+    with pytest.raises(BrokenFrame, match="more bytes than it announced"):
+        receive(pair[1], 1 << 20, time.monotonic() + 5)
+
+
 def test_one_deadline_holds_for_a_frame_that_drips(pair: Pair) -> None:
     stop = threading.Event()
 
