@@ -1,11 +1,29 @@
-"""A program for people: its parameters and formulation as Markdown, which every notebook front end shows, trusted or not."""
+"""A program for people: its source highlighted, its parameters and formulation as Markdown, which every notebook front end shows, trusted or not."""
 
 from __future__ import annotations
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 
 from kernaut.digest import canonical_json
 from kernaut.program.formulation import FORMULATION_FIELDS
 from kernaut.program.program import KernelProgram
 from kernaut.report.table import escaped, markdown
+
+
+class Highlighted:
+    """A program's source, highlighted where HTML is shown, plain text elsewhere."""
+
+    def __init__(self, program: KernelProgram) -> None:
+        self._source = program.source
+
+    def __repr__(self) -> str:
+        return self._source
+
+    def _repr_html_(self) -> str:
+        lines = highlight(self._source, PythonLexer(), HtmlFormatter(nowrap=True, noclasses=True, style="default"))
+        return f'<pre style="line-height: 1.35"><code>{lines}</code></pre>'
 
 
 def parameters_markdown(program: KernelProgram) -> str:

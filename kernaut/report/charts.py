@@ -44,13 +44,13 @@ def convergence_chart(report: Mapping[str, Any], reference: tuple[str, float] | 
         axis=alt.Axis(values=_whole(report["campaign"]["runs"]), format="d"),
         scale=alt.Scale(nice=False, padding=12),
     )
-    title = "mean CRPS on meta-training (lower is better)"
+    axis = "mean CRPS on meta-training (lower is better)"
     points = (
         alt.Chart(alt.Data(values=rows))
         .mark_point(filled=True, size=90, opacity=1)
         .encode(
             x=x,
-            y=alt.Y("crps:Q", title=title, scale=alt.Scale(zero=False, padding=12)),
+            y=alt.Y("crps:Q", title=axis, scale=alt.Scale(zero=False, padding=12)),
             color=_niche_colours(),
             shape=_niche_shapes(),
             tooltip=[alt.Tooltip("name:N"), alt.Tooltip("niche:N"), alt.Tooltip("crps:Q", format=".4f")],
@@ -58,15 +58,16 @@ def convergence_chart(report: Mapping[str, Any], reference: tuple[str, float] | 
     )
     line = alt.Chart(alt.Data(values=steps)).mark_line(interpolate="step-after", color=BLACK, strokeWidth=1.5)
     layers = [line.encode(x=x, y="best:Q"), points]
+    title = "line: best so far"
     words = f"best {best:.4f} after {report['campaign']['runs']} runs"
     if reference is not None:
         name, value = reference
-        rule = alt.Chart(alt.Data(values=[{"y": value, "label": f"best reference: {name}"}]))
+        rule = alt.Chart(alt.Data(values=[{"y": value}]))
         layers.append(rule.mark_rule(strokeDash=[6, 4], color="#555555").encode(y="y:Q"))
-        label = rule.mark_text(align="left", dy=-8, color="#555555").encode(y="y:Q", x=alt.value(6), text="label:N")
-        layers.append(label)
+        title = f"line: best so far; dashed: best reference, {name} ({value:.4f})"
         words += f"; the best reference, {name}, has {value:.4f}"
-    chart = alt.layer(*layers).properties(width=WIDTH, height=280)
+    heading = alt.Title(title, anchor="start", fontSize=12, fontWeight="normal")
+    chart = alt.layer(*layers).properties(width=WIDTH, height=280, title=heading)
     return chart_picture(
         _styled(chart), f"Mean CRPS on meta-training of each run's accepted program, and the best so far: {words}."
     )
@@ -183,7 +184,7 @@ def family_chart(report: Mapping[str, Any], comparison: Comparison, split: str =
     entries = {entry["candidate_id"]: entry for entry in report["candidates"]}
     roles = [comparison.program.name, comparison.best_reference.name]
     rows: list[dict[str, Any]] = []
-    for row in (comparison.program, comparison.best_reference):
+    for row in (comparison.best_reference, comparison.program):  # the later one is drawn on top
         families: dict[str, list[float]] = {}
         for episode, crps in episode_scores(entries[row.candidate_id], split).items():
             families.setdefault(episode.split(":")[0], []).append(crps)
@@ -240,6 +241,6 @@ def _styled(chart: Any) -> Any:
     return (
         chart.configure(background="white", padding=10)
         .configure_axis(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", grid=True, gridColor="#eeeeee")
-        .configure_legend(labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolOpacity=1)
+        .configure_legend(labelLimit=0, labelFontSize=12, titleFontSize=12, titleFontWeight="normal", symbolOpacity=1)
         .configure_view(stroke="#dddddd")
     )

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kernaut.program.formulation import FORMULATION_FIELDS, Formulation
 from kernaut.program.parameters import ParameterSpec
 from kernaut.program.program import KernelProgram
-from kernaut.report.card import formulation_markdown, parameters_markdown
+from kernaut.report.card import Highlighted, formulation_markdown, parameters_markdown
 
 VALUES = dict.fromkeys(FORMULATION_FIELDS, "A <b>word</b>.") | {
     "construction_niche": "open_ended",
@@ -29,6 +31,15 @@ def test_parameters_come_with_their_ranges() -> None:
         '| mode | "up" | one of up, down |',
         '| base\\_kernel | {"kind":"rbf"} | fixed |',
     ]
+
+
+def test_source_is_highlighted_and_cannot_become_markup() -> None:
+    program = replace(PROGRAM, source="def feature_point(x, parameters):\n    return [x[0] < 1]  # </code><b>\n")
+    html = Highlighted(program)._repr_html_()
+    assert "&lt;/code&gt;&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert "<span style=" in html
+    assert repr(Highlighted(program)) == program.source
 
 
 def test_a_formulation_is_shown_as_words() -> None:

@@ -23,7 +23,7 @@ def test_convergence_shows_each_program_and_the_best_so_far(campaign: dict[str, 
     rows = values(picture.spec)
     assert [(row["run"], row["best"]) for row in rows if "best" in row] == [(1, 0.58), (2, 0.52), (4, 0.52), (4, 0.52)]
     assert [(row["run"], row["crps"]) for row in rows if "crps" in row] == [(1, 0.58), (2, 0.52), (4, 0.55)]
-    assert {row["y"] for row in rows if "label" in row} == {0.61}
+    assert {row["y"] for row in rows if "y" in row} == {0.61}
     assert "best 0.5200 after 4 runs" in picture.alt
     assert "rbf, has 0.6100" in picture.alt
 
