@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,8 @@ VARIABLE = "KERNAUT_SANDBOX_SOCKET"
 START_SECONDS = 120.0
 ANSWER_SECONDS = 30.0
 EXIT_SECONDS = 5.0
+ABANDONED_SECONDS = 60.0
+_PREFIX = "kernaut-sandbox-"
 _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR", "SYSTEMROOT")
 _SET = {
     "PYTHONHASHSEED": "0",
@@ -165,7 +168,8 @@ def start_template(*, seccomp: bool = True) -> OwnedTemplate:
     Raises:
         SandboxFailure: when it does not come up, with the end of what it said.
     """
-    directory = Path(tempfile.mkdtemp(prefix="kernaut-"))
+    remove_abandoned()
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX))
     ours, theirs = socket.socketpair()
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     environment |= _SET | {"PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
@@ -200,6 +204,16 @@ def start_template(*, seccomp: bool = True) -> OwnedTemplate:
     return template
 
 
+def remove_abandoned() -> None:
+    """Remove the directories of templates that were killed together with their owners, so that nobody could tidy up."""
+    for control in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{SOCKET_NAME}"):
+        with contextlib.suppress(OSError):
+            status = control.stat()
+            old = time.time() - status.st_mtime > ABANDONED_SECONDS
+            if old and status.st_uid == os.geteuid() and _is_dead(control):
+                shutil.rmtree(control.parent, ignore_errors=True)
+
+
 def _own_path() -> str:
     """The control socket of this process's own template, started when there is none alive."""
     with _lock:
@@ -225,6 +239,17 @@ def _connect(path: str) -> socket.socket | None:
         connection.close()
         return None
     return connection
+
+
+def _is_dead(control: Path) -> bool:
+    """Whether nobody listens any more; a template that is merely busy is alive."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(1.0)
+        try:
+            connection.connect(str(control))
+        except ConnectionRefusedError:
+            return True
+    return False
 
 
 def _answers(path: str) -> bool:
