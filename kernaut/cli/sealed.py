@@ -165,9 +165,9 @@ def report(
     from kernaut.sealed import client
 
     require_writable(out)
-    asked = client.connect(service, role="owner" if details else "runner", patience=5.0)
     try:
-        found = asked.report(run, split=split, times=times, details=details)
+        with client.connect(service, role="owner" if details else "runner", patience=5.0) as asked:
+            found = asked.report(run, split=split, times=times, details=details)
     except client.ServiceRefusal as refusal:
         raise InputError(refusal.message) from refusal
     write_json(found, out)

@@ -9,6 +9,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 from kernaut.digest import canonical_json
@@ -169,8 +170,16 @@ class SealedClient:
         return dict(self._post("/report", request))
 
     def disconnect(self) -> None:
-        """Close this thread's connection."""
+        """Close its connections; a later request opens another."""
         self._transport.close()
+
+    def __enter__(self) -> SealedClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.disconnect()
 
     def _post(self, path: str, record: Mapping[str, Any]) -> dict[str, Any]:
         return dict(self._transport.request("POST", path, canonical_json(record)))
@@ -191,7 +200,9 @@ def connect(
         InputError: when no service answers or its token cannot be read.
     """
     if token is None:
-        health = SealedClient(url, None, patience=patience).health()
+        asked = SealedClient(url, None, patience=patience)
+        health = asked.health()
+        asked.disconnect()
         path = token_path(str(health["key_id"]), role)
         token = read_secret(path, f"the {role}'s token of the service", "Run as the user who started the service.")
         if not token:

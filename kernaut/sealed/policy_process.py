@@ -94,7 +94,10 @@ def _send_output(peer: socket.socket, kind: int, output: Any) -> None:
     array: Array | None = None
     if not isinstance(output, (str, bytes, dict, set)) and output is not None:
         try:
-            array = np.ascontiguousarray(output, dtype=np.float64).reshape(np.shape(output))
+            given = np.asarray(output)
+            array = np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
+            if given.dtype.kind not in "fiu":
+                array = None
         except (TypeError, ValueError, OverflowError):
             array = None
     if array is None or array.ndim > 2:

@@ -110,8 +110,8 @@ def run_plan(service: str, manifest: Manifest, plan: Plan, event: Event = lambda
                 continue
             if policy.extension not in hosts:
                 hosts[policy.extension] = stack.enter_context(PolicyHost(policy.extension))
-            client = connect(service)
-            runs[policy.name] = _run_policy(client, hosts[policy.extension], tasks, policy, plan, event)
+            with connect(service) as client:
+                runs[policy.name] = _run_policy(client, hosts[policy.extension], tasks, policy, plan, event)
     return runs
 
 
@@ -202,13 +202,13 @@ def _run_policy(
 
 def _run_oracle(service: str, tasks: Mapping[str, PublicTask], plan: Plan, event: Event) -> str:
     """J_star itself, shown by the service through the same call; needs the owner's token."""
-    client = connect(service, role="owner")
-    run = client.register(ORACLE, plan.split, plan.seeds)
-    _require_same(run, tasks)
-    for ticket in run.episodes:
-        client.evaluate(ticket, tasks[ticket.task_id], ORACLE, ticket.seed, 0)
-        client.finish(ticket, "returned", index=0)
-    client.close(run.id)
+    with connect(service, role="owner") as client:
+        run = client.register(ORACLE, plan.split, plan.seeds)
+        _require_same(run, tasks)
+        for ticket in run.episodes:
+            client.evaluate(ticket, tasks[ticket.task_id], ORACLE, ticket.seed, 0)
+            client.finish(ticket, "returned", index=0)
+        client.close(run.id)
     event({"event": "closed", "policy": ORACLE, "run": run.id, "outcomes": {"returned": len(run.episodes)}})
     return run.id
 

@@ -8,11 +8,13 @@ input, 3 the ledger is damaged or cannot be written.
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,9 @@ def serve(options: Mapping[str, Any]) -> int:
         date_header=False,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: server.end())
     for role in ("runner", "owner"):
         write_secret(token_path(key.id, role), role_token(key, role) + "\n", replace=True)
     said = {
@@ -82,6 +86,19 @@ def serve(options: Mapping[str, Any]) -> int:
         return 0
     complain(KernautError(service_end[0]))
     return LedgerDamaged.exit_code
+
+
+class _Server(uvicorn.Server):
+    """A server that ends by itself on a signal, so that what comes after it still runs."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave the signals to :func:`serve`."""
+        yield
+
+    def end(self) -> None:
+        """Stop once requests under way are answered."""
+        self.should_exit = True
 
 
 def _end(server: uvicorn.Server, ends: list[str], reason: str) -> None:

@@ -59,6 +59,8 @@ class Transport:
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._patience = patience
         self._local = threading.local()
+        self._lock = threading.Lock()
+        self._open: set[http.client.HTTPConnection] = set()
 
     def __repr__(self) -> str:
         return f"Transport({self._url!r})"
@@ -83,7 +85,7 @@ class Transport:
             try:
                 return self._once(method, path, body)
             except (OSError, http.client.HTTPException) as error:
-                self.close()
+                self._drop()
                 if time.monotonic() >= deadline:
                     raise InputError(
                         f"Expected an evaluator service at {self._url}. Got: {type(error).__name__}: {error}.",
@@ -92,10 +94,20 @@ class Transport:
                 time.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
-        """Close this thread's connection; the next request opens another."""
+        """Close the connections of all threads; a later request opens another."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def _drop(self) -> None:
+        """Close this thread's connection."""
         connection: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if connection is not None:
             connection.close()
+            with self._lock:
+                self._open.discard(connection)
         self._local.connection = None
 
     def _once(self, method: str, path: str, body: str | None) -> Any:
@@ -103,17 +115,25 @@ class Transport:
         if connection is None:
             connection = _UnixConnection(self._path) if self._path else _QuickConnection(self._host, self._port)
             self._local.connection = connection
+            with self._lock:
+                self._open.add(connection)
         connection.request(method, path, None if body is None else body.encode("utf-8"), self._headers)
         answer = connection.getresponse()
         data = answer.read()
         try:
             record = json.loads(data)
         except ValueError:
-            record = {"message": "The service's answer is no JSON."}
+            if answer.status < 400:  # an answer that a dying service cut short
+                raise http.client.HTTPException("an answer cut short") from None
+            record = {}
         if answer.status >= 400 or not isinstance(record, dict):
             known = isinstance(record, dict)
             code = str(record.get("error", "unknown")) if known else "unknown"
-            text = str(record.get("message", "The service refused.")) if known else "The service refused."
+            text = (
+                str(record.get("message", "The service gave no reason."))
+                if known
+                else "The service's answer is no JSON object."
+            )
             raise ServiceRefusal(code, answer.status, text)
         return record
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
+
 from kernaut.errors import InputError
 from kernaut.plugins import extensions, load_extension
-from kernaut.sealed.families.attention_2d import Attention2D
 from kernaut.sealed.families.family import Family
-from kernaut.sealed.families.fm_kernel_loss import FMKernelLoss
-from kernaut.sealed.families.haar_encode import HaarEncode
 
 GROUP = "kernaut.families"
-BUILT_IN: tuple[type[Family], ...] = (HaarEncode, Attention2D, FMKernelLoss)
+BUILT_IN: Mapping[str, str] = {
+    "haar_encode": "kernaut.sealed.families.haar_encode:HaarEncode",
+    "attention_2d": "kernaut.sealed.families.attention_2d:Attention2D",
+    "fm_kernel_loss": "kernaut.sealed.families.fm_kernel_loss:FMKernelLoss",
+}
+"""Each is imported when it is first asked for: one of them needs torch, which takes seconds."""
 
 
 def family_names() -> tuple[str, ...]:
@@ -19,7 +24,7 @@ def family_names() -> tuple[str, ...]:
     Raises:
         InputError: when a package claims a built-in name.
     """
-    own = tuple(family.name for family in BUILT_IN)
+    own = tuple(BUILT_IN)
     added = tuple(extensions(GROUP))
     if taken := set(own) & set(added):
         raise InputError(f"Expected new names for added families. Got the built-in {', '.join(sorted(taken))}.")
@@ -32,9 +37,10 @@ def family_named(name: str) -> Family:
     Raises:
         InputError: for an unknown name, or an entry point that is no family of that name.
     """
-    for family in BUILT_IN:
-        if family.name == name:
-            return family()
+    if name in BUILT_IN:
+        module, _, kind = BUILT_IN[name].partition(":")
+        family: type[Family] = getattr(importlib.import_module(module), kind)
+        return family()
     if name not in family_names():
         raise InputError(f"Expected a task family of {', '.join(family_names())}. Got {name!r}.")
     added = load_extension(GROUP, name)

@@ -1,4 +1,4 @@
-"""What a package adds in the tests: a minimize and a satisfy family, and a policy."""
+"""What a package adds in the tests: a minimize and a satisfy family."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from kernaut.sealed.families.family import Drawn, Family, Optimum, Secrets, satisfaction
 from kernaut.sealed.manifest import PublicTask
-from kernaut.sealed.policy import Evaluate, Policy
-
-try:
-    from kernaut.sealed.families.family import Drawn, Family, Optimum, Secrets, satisfaction
-    from kernaut.sealed.spaces import Box
-except ImportError:  # in a policy's process, where families cannot be read
-    Family = object  # type: ignore[assignment,misc]
+from kernaut.sealed.spaces import Box
 
 
 class Halve(Family):
@@ -65,10 +60,3 @@ class Fences(Family):
 
     def secrets(self, task: PublicTask, targets: Mapping[str, Any]) -> Secrets:
         return Secrets("numbers", targets["bounds"], np.tile(task.input["frame"], (4, 1)))
-
-
-class Still(Policy):
-    """Names the centre of the space."""
-
-    def act(self, task: PublicTask, evaluate: Evaluate, rng: np.random.Generator) -> np.ndarray:
-        return task.space.centre()

@@ -82,6 +82,22 @@ def task_set(sealed_home: Path) -> Iterator[TaskSet]:
     shutil.rmtree(base)
 
 
+@pytest.fixture(scope="session")
+def light_task_set(sealed_home: Path) -> Iterator[TaskSet]:
+    """A set that needs no torch, so that a service of it starts fast."""
+    base = Path(tempfile.mkdtemp(prefix="kernaut-sealed-light-"))
+    made = TaskSet(base / "public", base / "ledger", base / "sealed.key")
+    counts = {"haar_encode": 3, "attention_2d": 3}
+    generate(Generation(counts, seed=6, rollouts=100, probed=40), made.out, made.ledger, made.key_file)
+    yield made
+    shutil.rmtree(base)
+
+
+@pytest.fixture
+def light_set(light_task_set: TaskSet, tmp_path: Path) -> TaskSet:
+    return light_task_set.copy(tmp_path)
+
+
 @pytest.fixture
 def own_set(task_set: TaskSet, tmp_path: Path) -> TaskSet:
     return task_set.copy(tmp_path)
@@ -121,8 +137,9 @@ def service(task_set: TaskSet) -> Iterator[RunningService]:
 
 
 @pytest.fixture(scope="session")
-def client(service: RunningService) -> SealedClient:
-    return connect(service.url, patience=5.0)
+def client(service: RunningService) -> Iterator[SealedClient]:
+    with connect(service.url, patience=5.0) as connected:
+        yield connected
 
 
 @pytest.fixture(scope="session")
@@ -171,7 +188,7 @@ halve = kernaut_added_tasks:Halve
 fences = kernaut_added_tasks:Fences
 
 [kernaut.policies]
-still = kernaut_added_tasks:Still
+still = kernaut_added_policy:Still
 """
 
 
@@ -180,7 +197,8 @@ def extension_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An installed package that adds two families and a policy, in a folder that any user may read."""
     folder = Path(tempfile.mkdtemp(prefix="kernaut-added-"))
     folder.chmod(0o755)
-    shutil.copy(Path(__file__).parent / "added_tasks.py", folder / "kernaut_added_tasks.py")
+    for name in ("tasks", "policy"):
+        shutil.copy(Path(__file__).parent / f"added_{name}.py", folder / f"kernaut_added_{name}.py")
     info = folder / "kernaut_added_tasks-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kernaut-added-tasks\nVersion: 1.0\n")

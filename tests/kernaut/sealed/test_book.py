@@ -183,7 +183,9 @@ def test_refusals_are_the_same_words_whatever_the_ledger_holds(desk: Any, rng: n
         ask(desk, token, task, 0, task.space.sample(rng))
         reads: list[str] = []
         true_row = desk.book.ledger.row
-        desk.book.ledger.row = lambda identifier: reads.append(identifier) or true_row(identifier)
+        desk.book.ledger.row = lambda identifier, reads=reads, true_row=true_row: (
+            reads.append(identifier) or true_row(identifier)
+        )
         for output in (np.full_like(target, np.nan), target + 100.0, target * np.nan):
             refusal = refused("order", ask, desk, token, task, 5, output)
             said.append(refusal.message)
@@ -258,7 +260,7 @@ def test_everything_comes_back_from_the_record(started: Any, own_set: Any) -> No
     for index in range(4):
         desk.book.answered(token, float(index))
         ask(desk, token, task, index, outputs[index] if index != 2 else outputs[0], now=index + 0.5)
-    other, other_token, other_task = desk.first(desk.register("second"), "attention_2d")
+    _, other_token, _ = desk.first(desk.register("second"), "attention_2d")
     desk.book.finish(other_token, "crash", None, "why")
     desk.journal.close()
     key = own_set.key

@@ -12,7 +12,7 @@ from kernaut.digest import thaw
 from kernaut.errors import InputError
 from kernaut.sealed.families.fm_kernel_loss import FMKernelLoss
 from kernaut.sealed.families.haar_encode import HaarEncode
-from kernaut.sealed.families.registry import BUILT_IN
+from kernaut.sealed.families.registry import BUILT_IN, family_named
 from kernaut.sealed.generation import instance
 from kernaut.sealed.probe import probe
 from kernaut.sealed.sealing import SealedKey
@@ -24,9 +24,10 @@ def drawn(family: Any, count: int = 60) -> list[Any]:
     return [instance(family, n, 1000 + n, KEY, {}) for n in range(count)]
 
 
-@pytest.mark.parametrize("family", BUILT_IN)
-def test_nothing_public_predicts_what_is_hidden(family: Any) -> None:
-    result = probe(family(), drawn(family()))
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_nothing_public_predicts_what_is_hidden(name: str) -> None:
+    family = family_named(name)
+    result = probe(family, drawn(family))
     assert result.passed, result
     assert result.constant == pytest.approx(0.5, abs=0.05)
     assert result.elements > 150

@@ -12,21 +12,22 @@ import pytest
 
 from kernaut.digest import thaw
 from kernaut.errors import InputError
-from kernaut.sealed.families.registry import BUILT_IN
+from kernaut.sealed.families.registry import BUILT_IN, family_named
 from kernaut.sealed.generation import instance
 from kernaut.sealed.manifest import PublicTask
 from kernaut.sealed.scan import require_sealed
 from kernaut.sealed.sealing import SealedKey
 
 KEY = SealedKey(bytes(range(32)))
-HAAR = instance(BUILT_IN[0](), 0, 5, KEY, {})
-LABELS = instance(BUILT_IN[2](), 0, 5, KEY, {})
+HAAR = instance(family_named("haar_encode"), 0, 5, KEY, {})
+LABELS = instance(family_named("fm_kernel_loss"), 0, 5, KEY, {})
 
 
-@pytest.mark.parametrize("family", BUILT_IN)
-def test_honest_tasks_pass(family: Any) -> None:
-    for number in range(25):
-        task, targets = instance(family(), number, number, KEY, {})
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_honest_tasks_pass(name: str) -> None:
+    family = family_named(name)
+    for number in range(15):
+        task, targets = instance(family, number, number, KEY, {})
         require_sealed(task, targets, {"J_star": 0.0, "J_random": -1.234567891})
 
 

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from kernaut.sealed.arrays import encode_arrays
 from kernaut.sealed.calibration import random_level, regret, worst
 from kernaut.sealed.families.haar_encode import HaarEncode
 from kernaut.sealed.generation import instance
 from kernaut.sealed.manifest import PublicTask, task_from_json
-from kernaut.sealed.arrays import encode_arrays
 from kernaut.sealed.sealing import SealedKey
 from kernaut.seeds import stable_seed
 
