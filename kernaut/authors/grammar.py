@@ -14,6 +14,7 @@ from kernaut.authors.genome import COMPOSED, RESIDUAL_BASES, TRANSFORM_BASES, Ge
 from kernaut.authors.vocabulary import CUBE, Vocabulary, vocabulary_for, vocabulary_of
 from kernaut.authors.wording import formulate
 from kernaut.digest import content_id
+from kernaut.episodes.benchmark import Benchmark
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.program.program import KernelProgram
 from kernaut.seeds import generator
@@ -61,6 +62,12 @@ class GrammarAuthor:
 
 def _worth(tuned: Tuned | None) -> float:
     return float("-inf") if tuned is None or tuned.fitness is None else tuned.fitness
+
+
+def first_program(benchmark: Benchmark) -> KernelProgram:
+    """The draft that a campaign on a benchmark would begin with: seed 0, any niche, starting values, nothing tuned."""
+    brief = Brief(0, 0, "open_ended", None, (), benchmark.dimensions, 1, 1, benchmark.coordinates)
+    return write_program(propose(brief, generator("grammar", 0, 0), first=True, seen=set()), brief)
 
 
 def write_program(genome: Genome, brief: Brief) -> KernelProgram:

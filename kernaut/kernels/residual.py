@@ -35,50 +35,52 @@ class Residual(Form):
 
     def embed(self, x: Tensor, theta: Tensor) -> Embedding:
         """The base's embedding, then the component's."""
-        base, component = self._slices(theta)
+        base, component = self.split(theta)
         return (*self.base.embed(x, base), *self.component.embed(x, component))
 
     def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
         """The weighted sum of covariances."""
-        base, component = self._slices(theta)
+        base, component = self.split(theta)
         cut = self.base.arity(base)
         added = self.component.cross(a[cut:], b[cut:], component)
-        return self.base.cross(a[:cut], b[:cut], base) + column(self._weight(theta).square()) * added
+        return self.base.cross(a[:cut], b[:cut], base) + column(self.weight_of(theta).square()) * added
 
     def diagonal(self, a: Embedding, theta: Tensor) -> Tensor:
         """The weighted sum of variances."""
-        base, component = self._slices(theta)
+        base, component = self.split(theta)
         cut = self.base.arity(base)
         added = self.component.diagonal(a[cut:], component)
-        return self.base.diagonal(a[:cut], base) + self._weight(theta).square()[..., None] * added
+        return self.base.diagonal(a[:cut], base) + self.weight_of(theta).square()[..., None] * added
 
     def features(self, x: Tensor, theta: Tensor) -> Tensor:
         """The base's features beside the component's."""
-        base, component = self._slices(theta)
+        base, component = self.split(theta)
         parts = [self.base.features(x, base)]
-        parts.append(column(self._weight(theta)) * self.component.features(x, component))
+        parts.append(column(self.weight_of(theta)) * self.component.features(x, component))
         batch = broadcast(*(part.shape[:-1] for part in parts))
         return torch.cat([part.expand(*batch, part.shape[-1]) for part in parts], dim=-1)
 
     def arity(self, theta: Tensor) -> int:
         """The base's and the component's."""
-        base, component = self._slices(theta)
+        base, component = self.split(theta)
         return self.base.arity(base) + self.component.arity(component)
 
     def low_rank(self, theta: Tensor) -> bool:
         """Whether base and component are."""
-        base, component = self._slices(theta)
+        base, component = self.split(theta)
         return self.base.low_rank(base) and self.component.low_rank(component)
 
     def parts(self) -> Iterator[Form]:
         """The base and the component."""
         yield from (self.base, self.component)
 
-    def _slices(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+    def split(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+        """Parameters of the base, and of the component."""
         own = theta[..., : self.count]
         end = self.count + self.base.size
         base, rest = theta[..., self.count : end], theta[..., end:]
         return base, torch.cat([own, rest], dim=-1) if rest.shape[-1] else own
 
-    def _weight(self, theta: Tensor) -> Tensor:
+    def weight_of(self, theta: Tensor) -> Tensor:
+        """The residual weight, before it is squared."""
         return theta.new_tensor(self.weight) if self.place is None else theta[..., self.place]
