@@ -3,13 +3,13 @@
 #   PYTHON          the Python that makes .venv, 3.11 or newer                  (python3)
 #   TORCH_INDEX     URL of a package index with PyTorch's CPU builds; needed where the default index serves CUDA builds
 #   ARGS            further arguments of `kernaut notebook run discover`        (e.g. ARGS="-p runs 4 -p seed 7")
-#   PYTEST_OPTIONS  further arguments of pytest                                  (e.g. PYTEST_OPTIONS="-n 2")
+#   PYTEST_OPTIONS  further arguments of pytest                                  (-n 2)
 #   LAB_OPTIONS     further arguments of JupyterLab                              (e.g. LAB_OPTIONS="--allow-root --no-browser")
 
 PYTHON ?= python3
 TORCH_INDEX ?=
 ARGS ?=
-PYTEST_OPTIONS ?=
+PYTEST_OPTIONS ?= -n 2
 LAB_OPTIONS ?=
 
 BIN := .venv/bin

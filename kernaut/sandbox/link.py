@@ -219,6 +219,7 @@ def _own_path() -> str:
     with _lock:
         current = owned_template()
         if current is not None and current.process.poll() is None:
+            os.environ[VARIABLE] = current.path
             return current.path
         stop_template()
         template = start_template()
