@@ -5,12 +5,14 @@ Each unit of work is calculated whole in one process with one thread, so that it
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import chain
 from multiprocessing import resource_tracker
 from typing import TypeVar
 
@@ -110,10 +112,12 @@ def _in_processes(function: Callable[[Item], Result], items: Sequence[Item], cou
     """The stream of several processes; whatever ends it, no worker goes on."""
     with _interrupts_held():
         stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(
-            delayed(_in_worker)(function, item) for item in items
+            delayed(_in_worker)(os.getpid(), function, item) for item in items
         )
     try:
-        yield from stream
+        yield from chain(
+            stream
+        )  # which has no close(): that of the stream is called below, and not by whoever leaves early
     except TerminatedWorkerError as error:
         raise WorkerLost(
             f"Expected worker processes to live until their work is done. Got {_exit_codes(error)}.",
@@ -146,16 +150,17 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _in_worker(function: Callable[[Item], Result], item: Item) -> Result:
+def _in_worker(parent: int, function: Callable[[Item], Result], item: Item) -> Result:
     """One unit of work in a worker process, which does not outlive the process that asked."""
-    _bind_to_parent()
+    _bind_to(parent)
     return _alone(function, item)
 
 
 @lru_cache(maxsize=1)
-def _bind_to_parent() -> bool:
+def _bind_to(parent: int) -> None:
     """Where the system can, have this worker killed with its parent: what was begun again must not meet what was left behind."""
-    return die_with_parent()
+    if die_with_parent() and os.getppid() != parent:  # it died before
+        os._exit(1)
 
 
 def _alone(function: Callable[[Item], Result], item: Item) -> Result:

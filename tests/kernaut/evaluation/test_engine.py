@@ -1,16 +1,24 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from scipy import linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kernaut.errors import InputError, SandboxFailure
-from kernaut.evaluation.engine import ordered_map, single_thread
+from kernaut.errors import InputError, SandboxFailure, WorkerLost
+from kernaut.evaluation.engine import ordered_map, ordered_stream, single_thread
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def spectrum(size: int, offset: float) -> tuple[list[float], int, int]:
@@ -72,3 +80,78 @@ def test_the_number_of_threads_is_put_back() -> None:
             assert set(before) == {2}
         finally:
             torch.set_num_threads(usual)
+
+
+def vanish(item: int) -> int:
+    if item == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item
+
+
+def test_a_lost_worker_is_an_error_that_says_how_it_ended() -> None:
+    with pytest.raises(WorkerLost, match=r"Got workers that ended with \{.*SIGKILL"):
+        ordered_map(vanish, [1, 2, 3], workers=2)
+    assert ordered_map(vanish, [1, 3, 5], workers=2) == [1, 3, 5]  # the next work gets workers again
+
+
+def test_a_stream_that_is_left_early_leaves_no_work_and_no_warning() -> None:
+    stream = ordered_stream(vanish, [1, 3, 5, 7], workers=2)
+    assert next(stream) == 1
+    stream.close()  # type: ignore[attr-defined]
+
+
+PARENT = """
+import time
+from kernaut.evaluation.engine import ordered_stream
+if __name__ == "__main__":
+    try:
+        for _ in ordered_stream(time.sleep, [0.01, 60.0, 60.0], workers=2):
+            print("working", flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """A process with two workers that have begun, and all of its descendants."""
+    (tmp_path / "parent.py").write_text(PARENT, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "parent.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "working\n"
+    yield (
+        process,
+        [
+            child
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if "loky" in " ".join(child.cmdline())
+        ],
+    )
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+
+
+def test_workers_die_with_their_parent(parent: tuple[subprocess.Popen[str], list[psutil.Process]]) -> None:
+    process, workers = parent
+    assert len(workers) >= 2
+    process.kill()
+    _, alive = psutil.wait_procs(
+        [worker for worker in workers if "LokyProcess" in " ".join(worker.cmdline())], timeout=30
+    )
+    assert alive == []
+
+
+def test_ctrl_c_reaches_the_parent_alone(parent: tuple[subprocess.Popen[str], list[psutil.Process]]) -> None:
+    process, _ = parent
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (out, err, process.returncode) == ("interrupted\n", "", 0)

@@ -44,6 +44,8 @@ def test_the_default_pool_is_one_per_process_with_default_limits(
     monkeypatch.setenv(VARIABLE, template.path)
     assert default_pool() is default_pool()
     assert default_pool().limits == Limits()
+    assert default_pool(Limits(memory_mib=300)) is default_pool(Limits(memory_mib=300)) is not default_pool()
+    assert default_pool(Limits(memory_mib=300)).limits == Limits(memory_mib=300)
     default_pool().start()
     child = default_pool().child(program(ONE))
     np.testing.assert_array_equal(child.evaluate(np.zeros((1, 1)), {})[0], [[1.0]])
