@@ -144,6 +144,9 @@ def run(
         def show(record: Mapping[str, Any]) -> None:
             if record["event"] == "progress":
                 progress.at(record["policy"], record["done"], record["of"])
+            elif record["event"] == "failed":
+                where = f"{record['policy']} on {record['task_id']} (seed {record['seed']})"
+                progress.tell(f"{where}: {record['outcome']}, {record['reason']}")
 
         runs = client.run(wanted, show)
     for name, identifier in runs.items():

@@ -168,7 +168,7 @@ def run(options: RunOptions, event: Event = lambda record: None) -> dict[str, st
 
     Args:
         options: what to run.
-        event: told of progress: ``begun``, ``confined``, ``progress``, ``closed``.
+        event: told of ``begun``, ``confined``, ``progress``, ``failed`` (an episode without a legal final output) and ``closed``.
 
     Returns:
         The identifier of each policy's run, by policy name.

@@ -188,6 +188,8 @@ def _run_policy(
             for place, future in enumerate(futures):
                 ending = future.result()
                 counted[ending.outcome] = counted.get(ending.outcome, 0) + 1
+                if ending.outcome != "returned":
+                    event(_failed(policy, todo[place], ending))
                 if place == 0:
                     event({"event": "confined", "policy": policy.name, "protections": dict(ending.protections)})
                 event({"event": "progress", "policy": policy.name, "done": place + 1, "of": len(todo)})
@@ -198,6 +200,11 @@ def _run_policy(
     notes.end()
     event({"event": "closed", "policy": policy.name, "run": run.id, "outcomes": counted})
     return run.id
+
+
+def _failed(policy: PolicySpec, ticket: EpisodeTicket, ending: Ending) -> dict[str, Any]:
+    said = {"outcome": ending.outcome, "reason": ending.reason}
+    return {"event": "failed", "policy": policy.name, "task_id": ticket.task_id, "seed": ticket.seed, **said}
 
 
 def _run_oracle(service: str, tasks: Mapping[str, PublicTask], plan: Plan, event: Event) -> str:
