@@ -32,20 +32,32 @@ def begin_campaign(connection: Connection, record: CampaignRecord) -> CampaignRe
     if found is None:
         connection.execute(insert(schema.campaigns), [{**columns(record), "recorded_at": now()}])
         return record
-    different = [
-        name for name in FIXED if canonical_json(getattr(found, name)) != canonical_json(getattr(record, name))
-    ]
-    if different:
-        stored = ", ".join(f"{name} {canonical_json(getattr(found, name))}" for name in different)
-        given = ", ".join(f"{name} {canonical_json(getattr(record, name))}" for name in different)
+    stored, given = _differences(found, record)
+    if stored:
         raise ArchiveError(
-            f"Expected campaign {record.id!r} resumed with {stored}. Got {given}.",
+            f"Expected campaign {record.id!r} resumed with {', '.join(stored)}. Got {', '.join(given)}.",
             hint="Give another run id, or the same options.",
         )
     if record.run_count > found.run_count:
         table = schema.campaigns
         connection.execute(update(table).where(table.c.id == record.id).values(run_count=record.run_count))
     return require_campaign(connection, record.id)
+
+
+def _differences(found: CampaignRecord, record: CampaignRecord) -> tuple[list[str], list[str]]:
+    """What a campaign was begun with and is to be resumed with, where these differ, as ``name value``; options one by one."""
+    stored: list[str] = []
+    given: list[str] = []
+    for name in FIXED:
+        one, two = getattr(found, name), getattr(record, name)
+        pairs = [(name, one, two)]
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            pairs = [(key, one.get(key), two.get(key)) for key in sorted({*one, *two})]
+        for key, old, new in pairs:
+            if canonical_json(old) != canonical_json(new):
+                stored.append(f"{key} {canonical_json(old)}")
+                given.append(f"{key} {canonical_json(new)}")
+    return stored, given
 
 
 def find_campaign(connection: Connection, campaign_id: str) -> CampaignRecord | None:

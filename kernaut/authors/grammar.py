@@ -37,14 +37,15 @@ class GrammarAuthor:
         words = vocabulary_for(brief.coordinates)
         best: Tuned | None = None
         seen: set[Genome] = set()
-        for round_index in range(max(1, min(words.drafts, brief.max_rounds))):
+        drafts = max(1, min(words.drafts, brief.max_rounds - 1))  # the last round goes to the best of them again
+        for round_index in range(drafts):
             genome = propose(brief, rng, first=round_index == 0, seen=seen)
             seen.add(genome)
             tuned = self._tune(tools, write_program(genome, brief), words.trials, words.first_steps)
             if _worth(tuned) > _worth(best):
                 best = tuned
         if best is not None:
-            last = self._tune(tools, best.program, 1, words.last_steps)
+            last = self._tune(tools, best.program, 1, words.last_steps) if brief.max_rounds > drafts else None
             tools.submit_candidate(last.program if last is not None and _worth(last) > _worth(best) else best.program)
 
     def _tune(self, tools: Tools, program: KernelProgram, trials: int, steps: int) -> Tuned | None:

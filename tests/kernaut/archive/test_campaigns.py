@@ -42,18 +42,19 @@ def test_a_campaign_is_resumed_with_equal_options_and_may_grow(archive: Archive)
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "named"),
     [
-        {"seed": 1},
-        {"options": {"pool": 65, "rate": 0.1}},
-        {"benchmark": "gases"},
-        {"strategy": "x"},
-        {"data_digest": "e"},
+        ({"seed": 1}, "seed"),
+        ({"options": {"pool": 65, "rate": 0.1}}, "pool 64. Got pool 65"),
+        ({"benchmark": "gases"}, "benchmark"),
+        ({"strategy": "x"}, "strategy"),
+        ({"data_digest": "e"}, "data_digest"),
     ],
 )
-def test_other_options_under_the_same_id_are_refused_by_name(archive: Archive, change: dict[str, object]) -> None:
-    (name,) = change
-    with pytest.raises(ArchiveError, match=f"resumed with {name}"):
+def test_what_differs_under_the_same_id_is_refused_by_name(
+    archive: Archive, change: dict[str, object], named: str
+) -> None:
+    with pytest.raises(ArchiveError, match=f"resumed with {named}"):
         archive.begin_campaign(replace(archive.campaign("c"), **change))  # type: ignore[arg-type]
 
 
