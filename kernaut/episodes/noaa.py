@@ -90,6 +90,8 @@ def fetch_records(server: str = SERVER) -> dict[str, tuple[str, bytes]]:
             with urllib.request.urlopen(url, timeout=TIMEOUT) as reply:
                 text = reply.read(LARGEST).decode("utf-8", errors="replace")
         except (urllib.error.URLError, TimeoutError, OSError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
             raise InputError(
                 f"Expected {url} to answer. Got: {error}.", hint="The bundled records need no network."
             ) from error
