@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from kernaut.episodes.greenhouse import GreenhouseGases
 from kernaut.evaluation.outcome import family_means, mean_crps
