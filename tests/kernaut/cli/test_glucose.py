@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+
+def test_there_is_no_test_split(refused: Callable[..., str]) -> None:
+    assert "'test' is not one of" in refused("glucose-benchmark", "--split", "test")
+
+
+def test_bad_files_and_counts_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+    assert "Expected an exchange file at" in refused("glucose-run", "--data", "absent.json")
+    (tmp_path / "empty.json").write_text("{}")
+    assert "Expected an object of patients" in refused("glucose-benchmark", "--data", "empty.json")
+    assert "1 to 6 episodes per family" in refused("glucose-run", "--episodes-per-family", 7)
+    assert "Expected one of --candidate-id and --candidate-file" in refused("glucose-sealed-test")
