@@ -40,6 +40,7 @@ class ProbeResult:
         permuted: mean of the same over permuted secrets.
         constant: of the mean or the majority.
         elements: hidden elements judged.
+        spread: standard deviation of the best regression over permuted secrets: what chance alone adds to it.
     """
 
     family: str
@@ -47,11 +48,12 @@ class ProbeResult:
     permuted: float
     constant: float
     elements: int
+    spread: float = 0.0
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
-        return self.similarity <= max(self.permuted, self.constant) + MARGIN
+        """Whether nothing was found beyond the margin and three standard deviations of chance."""
+        return self.similarity <= max(self.permuted, self.constant) + MARGIN + 3.0 * self.spread
 
     def to_json(self) -> dict[str, Any]:
         """All fields."""
@@ -88,6 +90,7 @@ def probe(
         permuted=float(np.mean(permuted)),
         constant=_similarity(np.full(test_y.shape, train_y.mean()), test_y, labels),
         elements=len(test_y),
+        spread=float(np.std(permuted)),
     )
 
 
