@@ -158,6 +158,7 @@ def _entry(run: Run, rows: Mapping[str, LedgerRow], limit: float | None, details
         "instances": len(used),
         "outcomes": _outcomes(run),
         "queries": sum(episode.used for episode in run.episodes.values()),
+        "begun_again": sum(max(0, episode.opened - 1) for episode in run.episodes.values()),
     }
     for measure in MEASURES:
         cut = np.vectorize(_CUT[measure], otypes=[np.float64])

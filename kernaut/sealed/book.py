@@ -127,15 +127,16 @@ class Book:
     def open(self, token: Any, now: float) -> None:
         """Begin an episode: its thinking time counts from here.
 
+        An episode may be begun again, since a runner may be broken off in the middle of it; that is recorded, and the report counts it.
+
         Raises:
             Refusal: for an unknown token, or an episode that is over.
         """
         run, episode = self._episode(token)
         self._require_going_on(run, episode)
-        if not episode.opened:
+        if not episode.opened or episode.since is not None:
             self._note(self._record("open", run, episode))
-        if episode.since is None:
-            episode.since = now
+        episode.since = now
 
     def evaluate(self, token: Any, index: Any, task: Any, seed: Any, output: Any, now: float) -> EpisodeResult:
         """Answer one query.
@@ -187,8 +188,10 @@ class Book:
         return episode.result(index)
 
     def answered(self, token: Any, now: float) -> None:
-        """An answer has gone out: the policy thinks from now on [s]."""
-        self._episode(token)[1].since = now
+        """An answer has gone out: the policy thinks from now on [s].  A recorded answer that goes out again stops no clock."""
+        episode = self._episode(token)[1]
+        if episode.since is None:
+            episode.since = now
 
     def oracle(self, token: Any, now: float) -> EpisodeResult:
         """J_star, through the same call, in a run of the oracle."""
@@ -294,7 +297,7 @@ class Book:
             return
         episode = run.episodes[record["task"], record["seed"]]
         if kind == "open":
-            episode.opened = True
+            episode.opened += 1
         elif kind == "evaluation":
             episode.outputs.append(np.array(record["output"], dtype=np.float64))
             episode.answers.append(record["value"])

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,13 +56,13 @@ class Ending:
     """How an episode ended.
 
     Args:
-        outcome: as reported to the service.
+        outcome: as reported to the service; ``over`` when it had ended before, in a run that was broken off.
         queries: queries used.
         reason: of a failure.
         protections: what confined the policy's process.
     """
 
-    outcome: Outcome
+    outcome: Outcome | Literal["over"]
     queries: int
     reason: str = ""
     protections: Mapping[str, Any] = field(default_factory=dict)
@@ -71,9 +71,11 @@ class Ending:
 class _Over(Exception):
     """The episode has ended with an outcome."""
 
-    def __init__(self, outcome: Outcome, reason: str, index: int | None = None, *, told: bool = False) -> None:
+    def __init__(
+        self, outcome: Outcome | Literal["over"], reason: str, index: int | None = None, *, told: bool = False
+    ) -> None:
         super().__init__(reason)
-        self.outcome: Outcome = outcome
+        self.outcome = outcome
         self.reason = reason
         self.index = index
         self.told = told
@@ -105,12 +107,12 @@ def play(client: SealedClient, host: PolicyHost, ticket: EpisodeTicket, task: Pu
     )
     table = _Table(client, link, ticket, task)
     try:
-        client.open(ticket)
+        table.open()
         table.begin(policy)
         while True:
             table.turn()
     except _Over as over:
-        if not over.told:
+        if not over.told and over.outcome != "over":
             client.finish(ticket, over.outcome, index=over.index, reason=over.reason)
         return Ending(over.outcome, len(table.outputs), over.reason, table.protections)
     finally:
@@ -130,6 +132,15 @@ class _Table:
         self._task = task
         self._thought = 0.0
         self._refused = 0
+
+    def open(self) -> None:
+        """Begin the episode at the service; one that ended before a runner was broken off stays as it was."""
+        try:
+            self._client.open(self._ticket)
+        except ServiceRefusal as refusal:
+            if refusal.code != "over":
+                raise
+            raise _Over("over", "the episode had ended before", told=True) from refusal
 
     def begin(self, policy: PolicySpec) -> None:
         """Send the task; the policy's process says first what confines it."""
@@ -170,10 +181,11 @@ class _Table:
                 raise _Over("crash", f"the policy went on asking after {MOST_REFUSED} refusals")
             self._send(Frame(SPENT))
             return
+        repeated = self._index_of(output) is not None
         result = self._evaluate(output)
         answer = {
-            "value": result.returns,
-            "difference": result.diagnostics["difference"],
+            "value": None if repeated else result.returns,
+            "difference": None if repeated else result.diagnostics["difference"],
             "steps_used": result.steps_used,
             "remaining": self._task.horizon_budget - len(self.outputs),
         }
@@ -182,13 +194,20 @@ class _Table:
     def _final(self, output: Array) -> None:
         """The final output is one that was queried; a new one takes the last query."""
         self._require_legal(output)
-        for index, earlier in enumerate(self.outputs):
-            if np.abs(earlier - output).max() <= SAME:
-                raise _Over("returned", "", index)
+        index = self._index_of(output)
+        if index is not None:
+            raise _Over("returned", "", index)
         if len(self.outputs) >= self._task.horizon_budget:
             raise _Over("no_final", "the final output was never queried, and no query is left")
         self._evaluate(output)
         raise _Over("returned", "", len(self.outputs) - 1)
+
+    def _index_of(self, output: Array) -> int | None:
+        """The number of the first query that an output repeats."""
+        for index, earlier in enumerate(self.outputs):
+            if earlier.shape == output.shape and np.abs(earlier - output).max() <= SAME:
+                return index
+        return None
 
     def _evaluate(self, output: Array) -> EpisodeResult:
         self._require_legal(output)
@@ -197,6 +216,9 @@ class _Table:
         except ServiceRefusal as refusal:
             if refusal.code in _ENDED_BY_SERVICE:
                 raise _Over(_ENDED_BY_SERVICE[refusal.code], refusal.message, told=True) from refusal
+            if refusal.code == "order":
+                reason = "the policy did not repeat its recorded queries when the episode was played again"
+                raise _Over("crash", reason) from refusal
             raise
         self.outputs.append(output.copy())
         return result

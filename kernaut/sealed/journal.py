@@ -11,6 +11,7 @@ import fcntl
 import hmac
 import json
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ class Journal:
         self._path = folder / NAME
         self._last = _START
         self._waiting: list[bytes] = []
+        self._lock = threading.Lock()
+        """Of what waits: records are added in the service's loop and taken in the thread that syncs."""
         try:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         except OSError as error:
@@ -70,9 +73,11 @@ class Journal:
         """
         body = canonical_json({**record, "n": self.appended + 1})
         mac = self._mac(body)
-        self._waiting.append(f"{body[:-1]},{json.dumps('mac')}:{json.dumps(mac)}}}\n".encode())
-        self._last = mac
-        self.appended += 1
+        line = f"{body[:-1]},{json.dumps('mac')}:{json.dumps(mac)}}}\n".encode()
+        with self._lock:
+            self._waiting.append(line)
+            self._last = mac
+            self.appended += 1
         return self.appended
 
     def sync(self) -> None:
@@ -81,8 +86,9 @@ class Journal:
         Raises:
             OSError: when the disk does not take it.
         """
-        upto, lines = self.appended, self._waiting
-        self._waiting = []
+        with self._lock:
+            upto, lines = self.appended, self._waiting
+            self._waiting = []
         data = b"".join(lines)
         while data:
             data = data[os.write(self._descriptor, data) :]

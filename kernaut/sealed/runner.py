@@ -127,7 +127,13 @@ class _Notes:
         """The unfinished run, if there is one."""
         if self.path is None or not self.path.is_file():
             return None
-        first, *rest = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines() if line]
+        text = self.path.read_text(encoding="utf-8")
+        whole = text.rpartition("\n")[0]  # a line that was cut short was not noted
+        if not whole:
+            return None
+        if whole + "\n" != text:
+            self.path.write_text(whole + "\n", encoding="utf-8")
+        first, *rest = [json.loads(line) for line in whole.splitlines()]
         self.done = {(record["task_id"], record["seed"]) for record in rest}
         return RegisteredRun(first["run"], tuple(EpisodeTicket(**episode) for episode in first["episodes"]))
 
@@ -176,6 +182,7 @@ def _run_policy(
     todo = [ticket for ticket in run.episodes if (ticket.task_id, ticket.seed) not in notes.done]
     event({"event": "begun", "policy": policy.name, "run": run.id, "episodes": len(todo)})
     counted: dict[str, int] = {}
+    confined = False
 
     def one(ticket: EpisodeTicket) -> Ending:
         ending = play(client, host, ticket, tasks[ticket.task_id], policy)
@@ -188,9 +195,10 @@ def _run_policy(
             for place, future in enumerate(futures):
                 ending = future.result()
                 counted[ending.outcome] = counted.get(ending.outcome, 0) + 1
-                if ending.outcome != "returned":
+                if ending.outcome not in ("returned", "over"):
                     event(_failed(policy, todo[place], ending))
-                if place == 0:
+                if ending.protections and not confined:
+                    confined = True
                     event({"event": "confined", "policy": policy.name, "protections": dict(ending.protections)})
                 event({"event": "progress", "policy": policy.name, "done": place + 1, "of": len(todo)})
         except BaseException:

@@ -31,7 +31,7 @@ class Episode:
         outputs: the queries so far, flattened.
         answers: J of each query, None for repeated ones.
         seconds: thinking time up to each query [s].
-        opened: whether it has begun.
+        opened: how often it was begun; more than once when a runner was broken off in the middle of it.
         since: monotonic time of the last answer; None before the first and after a restart of the service.
         thought: thinking time so far [s].
         outcome: how it ended; None while it goes on.
@@ -46,7 +46,7 @@ class Episode:
     outputs: list[Array] = field(default_factory=list)
     answers: list[float | None] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    opened: bool = False
+    opened: int = 0
     since: float | None = None
     thought: float = 0.0
     outcome: Outcome | None = None

@@ -100,10 +100,11 @@ class Service:
             if self.stopped is not None:
                 return _refused(Refusal("stopped", 503, self.stopped))
             try:
-                answer = await handler(await _body(request), owner)
-                await self._settle()
+                try:
+                    answer = await handler(await _body(request), owner)
+                finally:
+                    await self._settle()  # a refusal may end an episode, which is on record before it is answered
             except Refusal as refusal:
-                await self._settle()
                 return _refused(refusal)
             except LedgerDamaged as damage:
                 self._halt(str(damage))

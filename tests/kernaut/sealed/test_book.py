@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from kernaut.digest import thaw
+from kernaut.sealed.aggregation import report
 from kernaut.sealed.book import SLACK_SECONDS, Book, Refusal
 from kernaut.sealed.journal import Journal
 from kernaut.sealed.ledger import Ledger, LedgerDamaged
@@ -69,6 +70,34 @@ def test_the_compute_budget_counts_thinking_and_not_waiting_for_answers(started:
     refused("compute", ask, desk, token, task, 2, outputs[2], 515.0 + 5.0 + SLACK_SECONDS + 0.01)
     assert episode.outcome == "timeout"
     refused("over", ask, desk, token, task, 2, outputs[2], 515.0)
+
+
+def test_a_replay_stops_no_clock(started: Any) -> None:
+    """Sending an answered query again would otherwise set the thinking time back."""
+    desk, episode, token, task, outputs = started
+    ask(desk, token, task, 0, outputs[0], now=1.0)
+    desk.book.answered(token, 1.0)
+    for moment in (20.0, 40.0, 60.0):
+        ask(desk, token, task, 0, outputs[0], now=moment)
+        desk.book.answered(token, moment)
+    refused("compute", ask, desk, token, task, 1, outputs[1], 61.0)
+    assert episode.outcome == "timeout"
+
+
+def test_an_episode_begun_again_is_on_record_and_in_the_report(started: Any) -> None:
+    """A runner that was broken off goes on an hour later: not counted as thinking, and said."""
+    desk, episode, token, task, outputs = started
+    ask(desk, token, task, 0, outputs[0], now=3.0)
+    desk.book.answered(token, 3.0)
+    before = desk.journal.appended
+    desk.book.open(token, 3600.0)
+    assert desk.journal.appended == before + 1 and episode.opened == 2
+    ask(desk, token, task, 0, outputs[0], now=3601.0)
+    desk.book.answered(token, 3601.0)
+    ask(desk, token, task, 1, outputs[1], now=3604.0)
+    assert episode.thought == 3.0 + 4.0
+    run = desk.book.close(next(iter(desk.book.runs)))
+    assert report(desk.book.ledger, [run], [run])["runs"][0]["begun_again"] == 1
 
 
 def test_a_repeated_number_with_the_same_output_is_the_recorded_answer(started: Any) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,26 @@ def test_nothing_is_on_disk_before_the_sync_and_all_of_it_after(tmp_path: Path) 
     journal.sync()
     assert len((tmp_path / NAME).read_text().splitlines()) == 2
     journal.close()
+
+
+def test_a_sync_in_another_thread_at_any_moment_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that syncs runs while a record is being made (a switch that chance brings once in many thousands)."""
+    journal, true_dumps = Journal(tmp_path, KEY), json.dumps
+
+    def interrupted(*arguments: Any, **keywords: Any) -> str:
+        thread = threading.Thread(target=journal.sync)
+        thread.start()
+        thread.join(5.0)
+        return true_dumps(*arguments, **keywords)
+
+    monkeypatch.setattr(json, "dumps", interrupted)
+    for number in range(4):
+        journal.append({"kind": "note", "value": number})
+    monkeypatch.undo()
+    journal.close()
+    again = Journal(tmp_path, KEY)
+    assert [record["value"] for record in again.records] == [0, 1, 2, 3]
+    again.close()
 
 
 def test_each_line_carries_the_mac_of_what_came_before(tmp_path: Path) -> None:

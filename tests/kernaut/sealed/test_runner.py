@@ -155,6 +155,47 @@ def test_a_broken_off_run_goes_on_where_it_was(
     assert not list((tmp_path / "state").iterdir())
 
 
+def test_what_a_runner_missed_when_it_was_broken_off_is_made_good(
+    service: RunningService, client: SealedClient, task_set: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Broken off after the service noted an episode's end and before the runner did, in the middle of a note, and with a policy
+    that plays otherwise the second time."""
+    source = tmp_path / "moody.py"
+    source.write_text(
+        "import numpy as np\nfrom kernaut.sealed.policy import Policy\n"
+        "class Moody(Policy):\n    def act(self, task, evaluate, rng):\n"
+        "        evaluate(task.space.sample(np.random.default_rng()))\n        return task.space.centre()\n"
+    )
+    wanted = plan(f"{source}:Moody", workers=1, state=tmp_path / "state")
+    true_finish, ended = SealedClient.finish, []
+
+    class Breaks(Exception):
+        pass
+
+    def finish(asked: SealedClient, ticket: Any, *rest: Any, **keywords: Any) -> None:
+        if len(ended) == 2:
+            raise Breaks  # the third episode has queried, and has no outcome yet
+        true_finish(asked, ticket, *rest, **keywords)
+        ended.append(ticket)
+
+    monkeypatch.setattr(SealedClient, "finish", finish)
+    with pytest.raises(Breaks):
+        run_plan(service.url, task_set.manifest, wanted)
+    monkeypatch.undo()
+    (notes,) = (tmp_path / "state").iterdir()
+    lines = notes.read_text().splitlines(keepends=True)
+    assert len(lines) == 3
+    notes.write_text("".join(lines[:2]) + lines[2][:-9])  # the second end was being noted
+    events: list[Any] = []
+    runs = run_plan(service.url, task_set.manifest, wanted, events.append)
+    assert events[0]["episodes"] == 2
+    assert events[-1]["outcomes"] == {"over": 1, "crash": 1}
+    assert [e["reason"] for e in events if e["event"] == "failed"][0].startswith("the policy did not repeat")
+    (entry,) = client.report(list(runs.values()))["runs"]
+    assert entry["outcomes"] == {"returned": 2, "malformed": 0, "timeout": 0, "crash": 1, "no_final": 0}
+    assert entry["begun_again"] == 1
+
+
 def test_another_services_tasks_are_refused(service: RunningService, light_set: Any) -> None:
     with pytest.raises(InputError, match="generated with the ledger"):
         run_plan(service.url, light_set.manifest, plan("random"))
