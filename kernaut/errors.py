@@ -2,7 +2,8 @@
 
 ``InputError``: change what was passed in.  ``ProgramRefused``: rewrite the kernel program.  ``SandboxFailure``: the
 program ran and did not answer; record its state.  ``FitError``: the episode failed; record it and go on.
-``BudgetSpent``: end the run.  ``WorkerLost``: begin the work again.  ``ArchiveError``: choose or repair the archive file.
+``BudgetSpent``: end the run.  ``ModelFailure``: a language model gives no answer; mend its server or settings and go on.
+``WorkerLost``: begin the work again.  ``ArchiveError``: choose or repair the archive file.
 """
 
 from __future__ import annotations
@@ -63,6 +64,14 @@ class SandboxFailure(KernautError):
 
 class BudgetSpent(KernautError):
     """A run has used up its rounds or tool calls; what it has submitted stands."""
+
+
+class ModelFailure(KernautError):
+    """A language model gives no answer, and waiting would not change that; what was accepted before stands."""
+
+
+class RequestRefused(ModelFailure):
+    """A model's server refuses one conversation, for its length or its form; another one may be taken."""
 
 
 class FitError(KernautError):
