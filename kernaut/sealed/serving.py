@@ -136,7 +136,8 @@ def _listener(options: Mapping[str, Any]) -> tuple[socket.socket, str]:
     if type(port) is not int or not 0 <= port <= 65535:
         raise InputError(f"Expected a port from 0 (any free one) to 65535. Got {port!r}.")
     family = socket.AF_INET6 if host == "::1" else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # the protocol is named so that asyncio sends each part of an answer at once; else each answer waits 40 ms for an acknowledgement
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

@@ -190,7 +190,7 @@ def test_what_a_runner_missed_when_it_was_broken_off_is_made_good(
     runs = run_plan(service.url, task_set.manifest, wanted, events.append)
     assert events[0]["episodes"] == 2
     assert events[-1]["outcomes"] == {"over": 1, "crash": 1}
-    assert [e["reason"] for e in events if e["event"] == "failed"][0].startswith("the policy did not repeat")
+    assert next(e["reason"] for e in events if e["event"] == "failed").startswith("the policy did not repeat")
     (entry,) = client.report(list(runs.values()))["runs"]
     assert entry["outcomes"] == {"returned": 2, "malformed": 0, "timeout": 0, "crash": 1, "no_final": 0}
     assert entry["begun_again"] == 1
