@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from typing import Annotated
 
@@ -88,4 +89,5 @@ app.command("doctor")(doctor.doctor)
 def main() -> None:
     """Run the program; an unexpected error shows its traceback with ``--verbose`` only."""
     show_no_traceback()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is one, whoever asks for it
     get_command(app)(prog_name="kernaut")  # calling the app itself would put typer's own hook in place

@@ -4,7 +4,7 @@
    0  done
    1  it ran and failed: a program that is not accepted, a damaged archive, ...
    2  bad input: an option, a file, an archive or a program that cannot be used
- 130  interrupted (Ctrl-C)
+ 130  interrupted (Ctrl-C, or SIGTERM)
 ====  =========================================================================
 
 ``kernaut notebook run`` has further codes; see :mod:`kernaut.runs.failures`.
@@ -110,7 +110,7 @@ def _in_one_line(ctx: Any) -> Iterator[None]:
         if type(error).__name__ == "NoArgsIsHelpError":  # its message is the help
             _say(message)
             raise typer.Exit(BAD_INPUT) from None
-        _say(f"error: {_one_line(message)}")
+        _say(f"error: {_one_line(message).replace(': Value error, ', ': ')}")
         inner = getattr(error, "ctx", None)
         words = inner.command_path.split()[1:] if inner is not None else []
         _say(f"hint: see {' '.join(['kernaut', *words])} --help")

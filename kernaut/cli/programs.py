@@ -40,6 +40,10 @@ def verify(
             evidence = establish(program, declared, seed, resolve=opened.program)
     write_json(evidence.to_json(), out)
     if not evidence.accepted:
+        typer.echo(
+            f"error: Expected a program that reaches T2 in {file}. Got tier {evidence.tier}: {evidence.reason}",
+            err=True,
+        )
         raise typer.Exit(FAILED)
 
 

@@ -104,7 +104,8 @@ def test_killed_at_a_random_moment_it_resumes(
     kill_and_resume(unbroken, tmp_path / "killed.sqlite", [random.Random(number).uniform(0.1, 1.0)])
 
 
-def test_ctrl_c_says_how_it_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+def test_an_interruption_says_how_it_goes_on(tmp_path: Path, number: signal.Signals) -> None:
     archive = tmp_path / "stopped.sqlite"
     process = subprocess.Popen(
         command(archive, 2), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -114,7 +115,7 @@ def test_ctrl_c_says_how_it_goes_on(tmp_path: Path) -> None:
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.2)
-    os.killpg(process.pid, signal.SIGINT)
+    os.kill(process.pid, number) if number == signal.SIGTERM else os.killpg(process.pid, number)
     out, err = process.communicate(timeout=120)
     result = subprocess.CompletedProcess(process.args, process.returncode, out, err)
     assert result.returncode == 130, result.stderr

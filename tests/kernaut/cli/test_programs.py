@@ -40,6 +40,8 @@ def test_a_program_that_is_not_accepted_has_exit_code_1(run: Run, tmp_path: Path
     result = run("verify", path, "--out", tmp_path / "evidence.json")
     assert result.exit_code == 1
     assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"error: Expected a program that reaches T2 in {path}. Got tier none: ")
     report = json.loads((tmp_path / "evidence.json").read_text(encoding="utf-8"))
     assert (report["accepted"], report["tier"]) == (False, "none")
     assert [check["name"] for check in report["checks"] if not check["passed"]] == ["executable"]
