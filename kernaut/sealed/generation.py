@@ -19,9 +19,9 @@ from kernaut.sealed.families.family import Family
 from kernaut.sealed.families.registry import family_named, family_names
 from kernaut.sealed.ledger import LedgerRow, write_ledger
 from kernaut.sealed.manifest import FOLDER_NAME, INDEX_NAME, SPLITS, VERSION, Index, PublicTask, task_id
-from kernaut.sealed.probe import ProbeResult, probe
+from kernaut.sealed.probe import LEAST_INSTANCES, ProbeResult, probe
 from kernaut.sealed.scan import require_sealed
-from kernaut.sealed.sealing import SealedKey, new_key, read_key
+from kernaut.sealed.sealing import SealedKey, new_key, read_key, write_key
 from kernaut.seeds import generator
 
 GENERATOR = "1"
@@ -31,7 +31,8 @@ SEED_STEP = 100_000
 MOST_A_SPLIT = 999
 MOST_FAMILIES = 10
 PROBED = 120
-_PROBE_FROM = 9000
+MOST_PROBED = 480
+_PROBE_FROM, _PROBE_TO, _SECOND_LOOK = 9000, 10_000, 6
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ class Generation:
             raise InputError(f"Expected at most {MOST_FAMILIES} families installed (seed ranges). Got {len(known)}.")
         if type(self.seed) is not int or not 0 <= self.seed < 2**40:
             raise InputError(f"Expected a seed from 0 to {2**40 - 1}. Got {self.seed!r}.")
+        if type(self.probed) is not int or not LEAST_INSTANCES <= self.probed <= MOST_PROBED:
+            raise InputError(f"Expected {LEAST_INSTANCES} to {MOST_PROBED} instances to probe. Got {self.probed!r}.")
         if unknown := set(self.options) - set(self.counts):
             raise InputError(f"Expected options of generated families. Got some for {', '.join(sorted(unknown))}.")
 
@@ -109,17 +112,14 @@ def generate(what: Generation, out: Path, ledger: Path, key_file: Path | None = 
         FitError: when an optimum cannot be certified.
     """
     _require_apart(out, ledger, key_file)
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"Expected a new or empty folder for the manifest. Got {out}, which holds files.")
-    where = key_file
-    if key_file is not None and key_file.exists():
-        key = read_key(key_file)
-    else:
-        key, where = new_key(key_file)
-    assert where is not None
+    _require_new(out, "manifest")
+    _require_new(ledger, "ledger")
+    existing = key_file if key_file is not None and key_file.exists() else None
+    key = new_key() if existing is None else read_key(existing)
     tasks, rows, splits = _draw_all(what, key)
     probes = tuple(_probe(family_named(name), what, key) for name in what.counts)
     index = Index(splits, _provenance(what))
+    where = write_key(key, key_file) if existing is None else existing
     write_ledger(ledger, key, index, rows, {"probes": [result.to_json() for result in probes]})
     _write_public(out, index, tasks)
     calibrated = sum(row.calibrated for row in rows)
@@ -210,10 +210,17 @@ def _draw_all(what: Generation, key: SealedKey) -> tuple[list[PublicTask], list[
 
 
 def _probe(family: Family, what: Generation, key: SealedKey) -> ProbeResult:
+    """Probe fresh instances; a suspicion, which chance raises in few instances, is looked into with six times as many others."""
     options = what.options.get(family.name, {})
-    numbers = range(_PROBE_FROM, _PROBE_FROM + what.probed)
-    drawn = [instance(family, n, SEED_STEP * what.seed + 90_000 + n, key, options) for n in numbers]
-    result = probe(family, drawn, seed=what.seed)
+
+    def look(numbers: range) -> ProbeResult:
+        drawn = [instance(family, n, SEED_STEP * what.seed + 90_000 + n, key, options) for n in numbers]
+        return probe(family, drawn, seed=what.seed)
+
+    first = _PROBE_FROM + what.probed
+    result = look(range(_PROBE_FROM, first))
+    if not result.passed:
+        result = look(range(first, min(first + _SECOND_LOOK * what.probed, _PROBE_TO)))
     if not result.passed:
         raise InputError(
             f"Expected nothing public to predict the hidden part of {family.name}. Got similarity {result.similarity:.3f}, "
@@ -269,6 +276,18 @@ def _write_public(out: Path, index: Index, tasks: list[PublicTask]) -> None:
         (out / INDEX_NAME).write_text(canonical_json(index.to_json()), encoding="utf-8", newline="")
     except OSError as error:
         raise InputError(f"Expected to write the manifest to {out}. Got: {error.strerror}.") from error
+
+
+def _require_new(folder: Path, what: str) -> None:
+    try:
+        taken = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    except OSError as error:
+        raise InputError(f"Expected a new or empty folder for the {what}. Got {folder}: {error.strerror}.") from error
+    if taken:
+        raise InputError(
+            f"Expected a new or empty folder for the {what}. Got {folder}, which holds files.",
+            hint="Name another folder; a ledger is never written over.",
+        )
 
 
 def _require_apart(out: Path, ledger: Path, key_file: Path | None) -> None:

@@ -101,19 +101,24 @@ class SealedStream:
         return np.asarray(ndtri(self.uniform(shape)))
 
 
-def new_key(path: Path | None = None) -> tuple[SealedKey, Path]:
-    """Make a key and write it, readable by its owner alone.
+def new_key() -> SealedKey:
+    """A key that nobody has had before; :func:`write_key` keeps it."""
+    return SealedKey(secrets.token_bytes(KEY_BYTES))
+
+
+def write_key(key: SealedKey, path: Path | None = None) -> Path:
+    """Write a key, readable by its owner alone; where it went.
 
     Args:
+        key: what to write.
         path: where to; a place of its own under :func:`kernaut.sealed.places.home` if absent.
 
     Raises:
         InputError: when the file exists or cannot be written.
     """
-    key = SealedKey(secrets.token_bytes(KEY_BYTES))
     where = key_path(key.id) if path is None else path
     write_secret(where, key._secret.hex() + "\n")
-    return key, where
+    return where
 
 
 def read_key(path: Path) -> SealedKey:

@@ -62,7 +62,10 @@ READING = {
     "the runner's environment": "        got(open('/proc/%d/environ' % PLACES['runner'], 'rb').read())",
     "the service's command line": "        got(open('/proc/%d/cmdline' % PLACES['service'], 'rb').read())",
     "its own environment": "        got(dict(os.environ)) if os.environ else None",
-    "the memory of its parent": "        f = open('/proc/%d/mem' % os.getpid(), 'rb'); got(f)",
+    "its own memory by file": "        f = open('/proc/%d/mem' % os.getpid(), 'rb'); got(f)",
+    "the memory of its parent": "        f = open('/proc/%d/mem' % int(open('/proc/self/stat').read().split()[3]), 'rb'); got(f)",
+    "the memory of the runner": "        f = open('/proc/%d/mem' % PLACES['runner'], 'rb'); f.seek(PLACES['address']); got(f.read(8))",
+    "the memory map of the service": "        got(open('/proc/%d/maps' % PLACES['service']).read())",
     "other processes": "        got(os.listdir('/proc'))",
     "the family module": "        import kernaut.sealed.families.haar_encode as m; got(m)",
     "the ledger module": "        got(importlib.import_module('kernaut.sealed.ledger'))",
@@ -171,6 +174,9 @@ CONTROLS = [
     "users of the machine",
     "other processes",
     "the source of the ledger",
+    "the memory of the runner",
+    "the memory map of the service",
+    "the runner's environment",
 ]
 
 

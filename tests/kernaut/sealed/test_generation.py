@@ -16,7 +16,8 @@ from kernaut.sealed.generation import Generation, generate, instance_seed, split
 from kernaut.sealed.ledger import Ledger
 from kernaut.sealed.manifest import read_manifest
 from kernaut.sealed.places import VARIABLE
-from kernaut.sealed.sealing import new_key, read_key
+from kernaut.sealed.probe import ProbeResult
+from kernaut.sealed.sealing import read_key
 
 WHAT = Generation({"haar_encode": 3, "attention_2d": 4, "fm_kernel_loss": 3}, seed=2, rollouts=100, probed=24)
 
@@ -124,11 +125,34 @@ def test_places_that_overlap_or_hold_files_are_refused(tmp_path: Path) -> None:
     for key in (out / "k", ledger / "k"):
         with pytest.raises(InputError, match="place of its own"):
             generate(what, out, ledger, key)
-    out.mkdir()
-    (out / "note").write_text("x")
-    with pytest.raises(InputError, match="holds files"):
-        generate(what, out, ledger, tmp_path / "key")
-    assert not ledger.exists() and not (tmp_path / "key").exists()
+    for taken in (out, ledger):
+        taken.mkdir()
+        (taken / "note").write_text("x")
+        with pytest.raises(InputError, match="holds files"):
+            generate(what, out, ledger, tmp_path / "key")
+        (taken / "note").unlink()
+        taken.rmdir()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_suspicion_is_looked_into_with_more_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance in a few instances stops no generation; what many instances confirm does."""
+    sizes: list[tuple[int, int]] = []
+
+    def look(family: Any, instances: Any, *, seed: int) -> ProbeResult:
+        sizes.append((len(instances), len({task.seed for task, _ in instances})))
+        found = 0.56 if len(sizes) in (1, 3, 4) else 0.549
+        return ProbeResult("haar_encode", found, 0.49, 0.5, 100)
+
+    monkeypatch.setattr(generation, "probe", look)
+    what = Generation({"haar_encode": 1}, rollouts=100, probed=30)
+    made = generate(what, tmp_path / "out", tmp_path / "ledger", tmp_path / "key")
+    assert sizes == [(30, 30), (180, 180)]
+    assert made.probes[0].similarity == 0.549 and made.probes[0].passed
+    with pytest.raises(InputError, match=r"similarity 0\.560"):
+        generate(what, tmp_path / "out2", tmp_path / "ledger2", tmp_path / "key2")
+    with pytest.raises(InputError, match="instances to probe"):
+        Generation({"haar_encode": 1}, probed=481)
 
 
 def test_a_family_that_leaks_is_refused_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +169,6 @@ def test_a_family_that_leaks_is_refused_and_nothing_is_written(tmp_path: Path, m
             target = drawn.targets["coefficients"] + 2.0 * (drawn.p_i["noise"] - 0.5)
             return type(drawn)(drawn.input, drawn.p_i, {"coefficients": target})
 
-    new_key(tmp_path / "key")
     for family, word in ((Leaky, "Found"), (Public, "predict")):
         monkeypatch.setattr(generation, "family_named", lambda name, family=family: family())
         with pytest.raises(InputError, match=word):
@@ -155,4 +178,4 @@ def test_a_family_that_leaks_is_refused_and_nothing_is_written(tmp_path: Path, m
                 tmp_path / "l",
                 tmp_path / "key",
             )
-        assert not (tmp_path / "o").exists() and not (tmp_path / "l").exists()
+        assert not list(tmp_path.iterdir())

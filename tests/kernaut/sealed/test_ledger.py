@@ -77,7 +77,7 @@ def test_a_ledger_that_was_changed_does_not_open(own_set: Any, kind: str) -> Non
     elif kind == "spaces":
         one.write_text(one.read_text() + " ")
     else:
-        key, _ = new_key(own_set.ledger.parent / "another.key")
+        key = new_key()
         payload = json.loads(one.read_text())["payload"]
         one.write_text(canonical_json({"payload": payload, "tag": key.tag(payload)}))
     with pytest.raises(LedgerDamaged, match="Expected"):
@@ -85,7 +85,7 @@ def test_a_ledger_that_was_changed_does_not_open(own_set: Any, kind: str) -> Non
 
 
 def test_another_key_opens_nothing(own_set: Any, tmp_path: Path) -> None:
-    key, _ = new_key(tmp_path / "other.key")
+    key = new_key()
     with pytest.raises(InputError, match="--key-file"):
         Ledger(own_set.ledger, key)
     with pytest.raises(InputError, match="sealed ledger"):

@@ -13,7 +13,7 @@ import pytest
 
 from kernaut.errors import InputError
 from kernaut.sealed.places import VARIABLE
-from kernaut.sealed.sealing import SealedKey, new_key, read_key
+from kernaut.sealed.sealing import SealedKey, new_key, read_key, write_key
 
 SECRET = bytes(range(32))
 
@@ -64,14 +64,15 @@ def test_a_key_shows_itself_nowhere() -> None:
 
 def test_a_new_key_is_its_owners_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "home"))
-    key, path = new_key()
+    key = new_key()
+    path = write_key(key)
     assert path == tmp_path / "home" / "keys" / f"{key.id}.key"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert read_key(path).id == key.id
-    assert new_key()[0].id != key.id
+    assert new_key().id != key.id
     with pytest.raises(InputError, match="new file"):
-        new_key(path)
+        write_key(key, path)
 
 
 @pytest.mark.parametrize("content", ["", "zz" * 32, "ab" * 31, "ab" * 33, "ä" * 64])
@@ -85,7 +86,7 @@ def test_a_bad_key_file_is_refused_without_its_content(tmp_path: Path, content: 
 
 
 def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
-    _, path = new_key(tmp_path / "k")
+    path = write_key(new_key(), tmp_path / "k")
     path.chmod(0o640)
     with pytest.raises(InputError, match="chmod 600"):
         read_key(path)
