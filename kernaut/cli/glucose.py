@@ -39,7 +39,7 @@ from kernaut.cli.searching import (
     StrategyOption,
     search,
 )
-from kernaut.cli.terminal import require_writable, write_json
+from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
 class OpenSplit(StrEnum):
@@ -161,15 +161,27 @@ def glucose_sealed_test(
     from kernaut.search.candidates import verified_candidate
     from kernaut.search.sealed_glucose import sealed_glucose_test
 
+    terminal: Terminal = ctx.obj
     require_writable(out)
     if (candidate_id is None) == (candidate_file is None):
         raise InputError("Expected one of --candidate-id and --candidate-file. Got both or none.")
     if candidate_file is not None:
         program, _ = verified_candidate(candidate_file, (5,))
-        write_json(sealed_glucose_test(program_subject(program, "file")), out)
+        with terminal.progress() as progress:
+            found = sealed_glucose_test(
+                program_subject(program, "file"), done=lambda done, total: progress.at("forecasts", done, total)
+            )
+        write_json(found, out)
         return
     with Archive.open(archive) as opened:
         assert candidate_id is not None
         program = opened.program(candidate_id)
-        known = {found.id: found for found in opened.programs()}
-        write_json(sealed_glucose_test(program_subject(program), archive=opened, programs=known), out)
+        known = {other.id: other for other in opened.programs()}
+        with terminal.progress() as progress:
+            found = sealed_glucose_test(
+                program_subject(program),
+                archive=opened,
+                programs=known,
+                done=lambda done, total: progress.at("forecasts", done, total),
+            )
+    write_json(found, out)

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,11 @@ Forecaster = Callable[[Episode], tuple[Array, Array]]
 
 
 def sealed_glucose_test(
-    subject: Subject, *, archive: Archive | None = None, programs: Mapping[str, KernelProgram] | None = None
+    subject: Subject,
+    *,
+    archive: Archive | None = None,
+    programs: Mapping[str, KernelProgram] | None = None,
+    done: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Test one kernel on the hidden adult interventions.
 
@@ -38,6 +43,7 @@ def sealed_glucose_test(
         subject: the kernel.
         archive: where the look at test is counted.
         programs: accepted programs by identifier, for closures that refer to them.
+        done: called with the number of forecasts made so far, and how many there are.
 
     Returns:
         The judge's scores beside the subject's identifier and name.
@@ -50,7 +56,7 @@ def sealed_glucose_test(
         archive.record_look("glucose", "test", "sealed test", {"candidate": subject.candidate_id})
     kernel = subject.kernel(resolve=(programs or {}).__getitem__)
     try:
-        scores = judged(kernel_forecaster(kernel))
+        scores = judged(kernel_forecaster(kernel), done)
     finally:
         kernel.close()
     return {"candidate_id": subject.candidate_id, "candidate": subject.name, **scores}
@@ -66,8 +72,12 @@ def kernel_forecaster(kernel: EmbeddedKernel) -> Forecaster:
     return predict
 
 
-def judged(predict: Forecaster) -> dict[str, Any]:
+def judged(predict: Forecaster, done: Callable[[int, int], None] | None = None) -> dict[str, Any]:
     """Run the judge, forecast every task and return its scores.
+
+    Args:
+        predict: who forecasts.
+        done: called with the number of forecasts made so far, and how many there are.
 
     Raises:
         InputError: when the judge refuses or does not answer.
@@ -77,7 +87,7 @@ def judged(predict: Forecaster) -> dict[str, Any]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as judge:
         tasks = _ask(judge, {"ask": "tasks"})["tasks"]
         forecasts = []
-        for task in tasks:
+        for count, task in enumerate(tasks, start=1):
             episode = hidden_episode(known, task)
             mean, sd = predict(episode)
             forecasts.append(
@@ -88,6 +98,8 @@ def judged(predict: Forecaster) -> dict[str, Any]:
                     "sd": (sd * episode.target_scale).tolist(),
                 }
             )
+            if done is not None:
+                done(count, len(tasks))
         return _ask(judge, {"forecasts": forecasts})
 
 
@@ -122,9 +134,14 @@ def hidden_episode(known: GlucoseForecasts, task: Mapping[str, Any]) -> Episode:
 def _ask(judge: subprocess.Popen[str], request: Mapping[str, Any]) -> dict[str, Any]:
     assert judge.stdin is not None
     assert judge.stdout is not None
-    judge.stdin.write(json.dumps(request) + "\n")
-    judge.stdin.flush()
-    line = judge.stdout.readline()
+    try:
+        judge.stdin.write(json.dumps(request) + "\n")
+        judge.stdin.flush()
+        line = judge.stdout.readline()
+    except BrokenPipeError:
+        line = ""
+        with suppress(BrokenPipeError):
+            judge.stdin.close()  # or leaving the process's block would raise it again
     answer: dict[str, Any] = json.loads(line) if line else {"error": "it ended without an answer"}
     if "error" in answer:
         raise InputError(f"Expected an answer of the glucose judge. Got: {answer['error']}")
