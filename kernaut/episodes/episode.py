@@ -35,7 +35,7 @@ class Episode:
         seed: what its random draws started from.
         fit_inputs: ``n x d``.
         fit_targets: ``n``, standardized.
-        query_inputs: ``q x d``.
+        query_inputs: ``q x d``; without any, the episode is scored by the marginal likelihood of its fitting observations.
         query_targets: ``q``, standardized by the fitting targets.
         target_mean: mean of the fitting targets, in the benchmark's units.
         target_scale: their standard deviation (or its floor), in the benchmark's units.
@@ -80,7 +80,6 @@ class Episode:
             or self.fit_targets.shape != self.fit_inputs.shape[:1]
             or self.query_targets.shape != self.query_inputs.shape[:1]
             or 0 in self.fit_inputs.shape
-            or 0 in self.query_inputs.shape
         ):
             raise InputError(f"Expected shapes n x d, n, q x d, q in episode {self.name}. Got {shapes}.")
         inputs, targets = self.context

@@ -9,12 +9,14 @@ from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.enzymes import EnzymeKinetics
 from kernaut.episodes.glucose import GlucoseForecasts
 from kernaut.episodes.greenhouse import GreenhouseGases
+from kernaut.episodes.table_benchmark import TableRegression
 from kernaut.errors import InputError
 from kernaut.plugins import extensions, load_extension
 
 GROUP = "kernaut.tasks"
 OWN: dict[str, type[Benchmark]] = {
-    kind.name: kind for kind in (BlackBoxOptimization, GreenhouseGases, EnzymeKinetics, GlucoseForecasts)
+    kind.name: kind
+    for kind in (BlackBoxOptimization, GreenhouseGases, EnzymeKinetics, GlucoseForecasts, TableRegression)
 }
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from kernaut.episodes.episode import Episode
-from kernaut.errors import FitError
+from kernaut.errors import FitError, InputError
 from kernaut.fitting.conditioning import predict_after
 from kernaut.fitting.embedding import EmbeddedKernel, rows
 from kernaut.fitting.grid import GRID, NOT_DEFINITE, fit_grid
 from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.likelihood import LikelihoodGroup
 from kernaut.fitting.prefixes import PrefixGroup, fit_prefixes, predict_prefix, stack_episodes
 
 Array = NDArray[np.float64]
@@ -61,10 +62,13 @@ def forecast(kernel: EmbeddedKernel, episode: Episode) -> Forecast:
         episode: any episode.
 
     Raises:
+        InputError: for an episode without queries.
         FitError: when no grid point has a positive definite matrix.
         SandboxFailure: when the kernel's program gives no value.
     """
     (group,) = stack_episodes([episode])
+    if isinstance(group, LikelihoodGroup):
+        raise InputError(f"Expected an episode with queries. Got {episode.name}, which has none.")
     embedding = kernel.embed(group.points)
     if isinstance(group, PrefixGroup):
         fit = fit_prefixes(kernel.cross(embedding, embedding).numpy(), group)

@@ -25,7 +25,7 @@ class Outcome:
         episode: the episode's name.
         family: its function family.
         state: ``scored``, or how it failed.
-        scores: numbers by name if and only if scored: ``crps``, ``nlpd``, ``rmse``, ``coverage95``, ``width95`` of a predictive episode, ``regret_auc``,
+        scores: numbers by name if and only if scored: ``crps``, ``nlpd``, ``rmse``, ``coverage95``, ``width95`` of a predictive episode, ``nlml`` of one without queries (minus its log marginal likelihood a row), ``regret_auc``,
             ``final_regret`` of a rollout.
         fit: ``amplitude``, ``noise``, ``log_marginal`` and ``condition`` of a scored predictive episode; empty for rollouts.
         reason: why there are no scores.
@@ -108,6 +108,23 @@ def mean_crps(outcomes: Sequence[Outcome]) -> float:
     if not outcomes:
         raise ValueError("Expected at least one outcome. Got none.")
     values = penalized(outcomes, "crps", PREDICTIVE_PENALTY)
+    return sum(values) / len(values)
+
+
+def loss_name(outcomes: Iterable[Outcome]) -> str:
+    """The score that a search minimizes: ``nlml`` where episodes are scored by their marginal likelihood, ``crps`` otherwise."""
+    return "nlml" if any(outcome.scores is not None and "nlml" in outcome.scores for outcome in outcomes) else "crps"
+
+
+def mean_loss(outcomes: Sequence[Outcome]) -> float:
+    """Mean of :func:`loss_name` over episodes, 2.0 for a failed one.
+
+    Raises:
+        ValueError: for no outcomes.
+    """
+    if not outcomes:
+        raise ValueError("Expected at least one outcome. Got none.")
+    values = penalized(outcomes, loss_name(outcomes), PREDICTIVE_PENALTY)
     return sum(values) / len(values)
 
 

@@ -5,26 +5,26 @@ A winner is chosen by mean CRPS on meta-training episodes only; it enters compar
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.table_benchmark import TableRegression
 from kernaut.errors import InputError
+from kernaut.evaluation.baselines import TunedBaseline, tuned_baselines
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
-from kernaut.evaluation.outcome import mean_crps
+from kernaut.evaluation.mixture_starts import spectral_mixture_start
+from kernaut.evaluation.outcome import mean_loss
 from kernaut.evaluation.subject import Subject, program_subject, reference_subject
 from kernaut.plugins import extensions, load_extension
 from kernaut.program.base_node import base_node
 from kernaut.program.program import KernelProgram, program_from_json
-from kernaut.seeds import generator
 
 GROUP = "kernaut.baselines"
 MIN_PER_FAMILY = 2
 """Fewest meta-training episodes a family that a winner may be chosen on."""
 MIXTURE_STARTS = 8
-MIXTURE_COMPONENTS = 4
 
 Grid = dict[str, list[dict[str, Any]]]
 
@@ -93,23 +93,45 @@ def reference_grid(benchmark: Benchmark) -> list[Subject]:
     return GRIDS[benchmark.reference_grid]()
 
 
-def references_of(benchmark: Benchmark) -> list[Subject]:
-    """All reference kernels of a benchmark: its fixed grid, then those of installed packages.
+def references_of(benchmark: Benchmark, baselines: Collection[str] | None = None) -> list[Subject]:
+    """All reference kernels of a benchmark: its fixed grid, or the eight tuned on a user's table; then those of installed packages.
+
+    Args:
+        benchmark: the benchmark.
+        baselines: the extensions whose kernels are wanted; None for all that are installed.
 
     Raises:
-        InputError: when the benchmark names a grid that does not exist, or an extension gives no kernels.
+        InputError: when the benchmark names a grid that does not exist, or an extension is not installed or gives no kernels.
     """
-    return [*reference_grid(benchmark), *extension_references()]
+    own = (
+        [baseline.subject() for baseline in table_references(benchmark)]
+        if isinstance(benchmark, TableRegression)
+        else reference_grid(benchmark)
+    )
+    return [*own, *extension_references(baselines)]
 
 
-def spectral_mixture_start(start: int, components: int = MIXTURE_COMPONENTS) -> dict[str, Any]:
-    """Weights, frequencies and bandwidths of one seeded start, equal in all coordinates."""
-    rng = generator("reference", "spectral_mixture", start)
-    return {
-        "weights": rng.dirichlet([1.0] * components).tolist(),
-        "means": rng.uniform(0.0, 2.0, components).tolist(),
-        "scales": [math.exp(value) for value in rng.uniform(math.log(0.1), 0.0, components)],
-    }
+def table_references(
+    benchmark: TableRegression, *, workers: int = 1, done: Callable[[int], None] | None = None
+) -> list[TunedBaseline]:
+    """The eight references tuned on the rows of a table that may be learnt from; kept in this process, since a search asks again.
+
+    Args:
+        benchmark: the table.
+        workers: processes.
+        done: called with the number of finished kinds.
+
+    Raises:
+        FitError: when a kind has no finite likelihood.
+    """
+    key = benchmark.digest()
+    if key not in _TUNED:
+        rows = benchmark.training
+        _TUNED[key] = tuned_baselines(rows.unit_inputs(), rows.standardized_targets(), workers=workers, done=done)
+    return _TUNED[key]
+
+
+_TUNED: dict[str, list[TunedBaseline]] = {}
 
 
 def subjects_of(grid: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Subject]:
@@ -121,17 +143,20 @@ def subjects_of(grid: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[Subject
     ]
 
 
-def extension_references() -> list[Subject]:
+def extension_references(names: Collection[str] | None = None) -> list[Subject]:
     """Reference kernels of installed packages (entry point group ``kernaut.baselines``).
 
     An entry point is a mapping, or a function of no arguments that returns one, from names to base nodes, candidate objects or kernel programs.  All kernels of one
     entry point form one family, named after it.
 
+    Args:
+        names: the entry points wanted; None for all.
+
     Raises:
-        InputError: when an extension gives something else.
+        InputError: when an extension gives something else, or is not installed.
     """
     found = []
-    for name in extensions(GROUP):
+    for name in extensions(GROUP) if names is None else sorted(set(names)):
         made = load_extension(GROUP, name)
         made = made() if callable(made) else made
         if not isinstance(made, Mapping):
@@ -157,7 +182,7 @@ def family_winners(
     workers: int = 1,
     done: Callable[[int], None] | None = None,
 ) -> list[Evaluation]:
-    """The best reference of each family by mean CRPS on meta-training episodes, ties to the first.
+    """The best reference of each family by mean CRPS (on a user's table: likelihood) on meta-training episodes, ties to the first.
 
     Args:
         references: any reference kernels.
@@ -173,10 +198,11 @@ def family_winners(
     """
     if training.split != "train":
         raise InputError(f"Expected reference winners to be chosen on the train split. Got {training.split!r}.")
-    setting = replace(training, per_family=max(MIN_PER_FAMILY, training.per_family), predictive=True, bo_steps=0)
+    count = min(max(MIN_PER_FAMILY, training.per_family), training.made().most_per_family)
+    setting = replace(training, per_family=count, predictive=True, bo_steps=0)
     best: dict[str, tuple[float, Evaluation]] = {}
     for (evaluation,) in evaluate_all(references, [setting], workers=workers, done=done):
-        value = mean_crps(evaluation.predictive)
+        value = mean_loss(evaluation.predictive)
         family = evaluation.subject.family
         if family not in best or value < best[family][0]:
             best[family] = (value, evaluation)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from kernaut.episodes.episode import Episode, RolloutTask
 from kernaut.errors import InputError, KernautError, SandboxFailure
+from kernaut.evaluation.likelihood_scoring import score_likelihood
 from kernaut.evaluation.normalized import normalized
 from kernaut.evaluation.outcome import Outcome, failure
 from kernaut.evaluation.prefix_scoring import score_prefixes
@@ -22,6 +23,7 @@ from kernaut.fitting.conditioning import predict_after
 from kernaut.fitting.embedding import EmbeddedKernel, rows
 from kernaut.fitting.grid import NOT_DEFINITE, NOT_FINITE, GridFit, fit_grid, predict
 from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.likelihood import LikelihoodGroup
 from kernaut.fitting.prefixes import Group, PrefixGroup, stack_episodes
 from kernaut.fitting.rollout import CANDIDATES, STEPS, RolloutGroup, rollout_group, rollout_groups
 from kernaut.scoring.predictive import predictive_scores
@@ -81,7 +83,7 @@ def episode_groups(episodes: Sequence[Episode] | Sequence[Group]) -> list[Group]
         InputError: for a mixture of both.
     """
     loose = [episode for episode in episodes if isinstance(episode, Episode)]
-    ready = [group for group in episodes if isinstance(group, (EpisodeGroup, PrefixGroup))]
+    ready = [group for group in episodes if isinstance(group, (EpisodeGroup, PrefixGroup, LikelihoodGroup))]
     if loose and ready:
         raise InputError("Expected either episodes or stacked groups of them. Got both.")
     return ready or stack_episodes(loose)
@@ -89,6 +91,9 @@ def episode_groups(episodes: Sequence[Episode] | Sequence[Group]) -> list[Group]
 
 def _without_prefixes(kernel: EmbeddedKernel, group: Group, found: dict[int, Outcome]) -> list[EpisodeGroup]:
     """What remains to be scored of a group: nothing of windows that share their factors, whose outcomes are written to ``found``."""
+    if isinstance(group, LikelihoodGroup):
+        found[group.indices[0]] = score_likelihood(kernel, group)
+        return []
     if not isinstance(group, PrefixGroup):
         return [group]
     try:

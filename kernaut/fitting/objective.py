@@ -17,6 +17,7 @@ from kernaut.errors import FitError
 from kernaut.fitting.embedding import EmbeddedKernel, Embedding, rows, select
 from kernaut.fitting.grid import GRID, NOT_DEFINITE, VARIANCE_FLOOR, GridFit, fit_grid
 from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.likelihood import LikelihoodGroup, row_loss
 from kernaut.fitting.prefixes import RATIOS, Group, PrefixGroup, fit_prefixes, query_rows
 from kernaut.scoring.predictive import crps_gaussian_tensor
 
@@ -32,12 +33,14 @@ def query_crps(kernel: EmbeddedKernel, group: Group) -> Tensor:
         group: ``E`` stacked meta-training episodes.
 
     Returns:
-        ``E`` scores; a failed episode has the penalty 2.0 and no gradient.
+        ``E`` scores; a failed episode has the penalty 2.0 and no gradient.  An episode without queries has minus its log marginal likelihood a row instead.
 
     Raises:
         FitError: when every episode of the group fails.
         SandboxFailure: when the kernel's program gives no value.
     """
+    if isinstance(group, LikelihoodGroup):
+        return row_loss(kernel, group)
     if isinstance(group, PrefixGroup):
         return _prefix_crps(kernel, group)
     embedding = kernel.embed(group.points)

@@ -26,6 +26,7 @@ from torch import Tensor
 from kernaut.episodes.episode import Episode
 from kernaut.fitting.grid import GRID, VARIANCE_FLOOR
 from kernaut.fitting.group import EpisodeGroup
+from kernaut.fitting.likelihood import LikelihoodGroup
 
 Array = NDArray[np.float64]
 
@@ -70,7 +71,7 @@ class PrefixGroup:
         ]
 
 
-Group = EpisodeGroup | PrefixGroup
+Group = EpisodeGroup | PrefixGroup | LikelihoodGroup
 
 
 def stack_episodes(episodes: Sequence[Episode]) -> list[Group]:
@@ -80,18 +81,20 @@ def stack_episodes(episodes: Sequence[Episode]) -> list[Group]:
         episodes: any episodes.
 
     Returns:
-        Groups that hold each episode once, those of prefixes first.
+        Groups that hold each episode once: those without queries, then those of prefixes, then the others.
     """
+    lone = [LikelihoodGroup.of(i, episode) for i, episode in enumerate(episodes) if not len(episode.query_targets)]
     families: list[list[int]] = []
-    points = {i: _points(e) for i, e in enumerate(episodes) if len(e.fit_targets) >= LONG}
+    points = {i: _points(e) for i, e in enumerate(episodes) if len(e.fit_targets) >= LONG and len(e.query_targets)}
     for index in sorted(points, key=lambda i: (-len(points[i]), i)):
         home = next((f for f in families if _is_prefix(points[index], points[f[0]])), None)
         if home is None:
             families.append([index])
         else:
             home.append(index)
-    groups: list[Group] = [_prefix_group(sorted(f), points[f[0]], episodes) for f in sorted(families, key=min)]
-    rest = [index for index in range(len(episodes)) if index not in points]
+    groups: list[Group] = [*lone]
+    groups += [_prefix_group(sorted(f), points[f[0]], episodes) for f in sorted(families, key=min)]
+    rest = [index for index, e in enumerate(episodes) if index not in points and len(e.query_targets)]
     for group in EpisodeGroup.stack([episodes[index] for index in rest]):
         groups.append(group.relabelled(tuple(rest[place] for place in group.indices)))
     return groups

@@ -42,7 +42,7 @@ def test_arrays_are_private_copies_that_cannot_be_written() -> None:
         {"query_inputs": np.zeros((2, 4))},
         {"fit_inputs": np.zeros(4)},
         {"fit_inputs": np.zeros((0, 3)), "fit_targets": np.zeros(0)},
-        {"query_inputs": np.zeros((0, 3)), "query_targets": np.zeros(0)},
+        {"query_inputs": np.zeros((0, 2)), "query_targets": np.zeros(0)},
     ],
 )
 def test_shapes_that_disagree_are_refused(changes: dict[str, Any]) -> None:

@@ -39,8 +39,8 @@ REFERENCES = [
 def test_the_yardstick_takes_each_measure_from_its_own_best_reference() -> None:
     measure = yardstick(REFERENCES)
     assert measure.name == "one"
-    assert measure.crps == (0.4, 0.8, 1.0, 0.5)
-    assert dict(measure.family_crps) == pytest.approx({"f0": 0.6, "f1": 0.75})
+    assert measure.loss == (0.4, 0.8, 1.0, 0.5)
+    assert dict(measure.family_loss) == pytest.approx({"f0": 0.6, "f1": 0.75})
     assert measure.regret_auc == pytest.approx(0.6)
     assert measure.final_regret == pytest.approx(0.7)
 
