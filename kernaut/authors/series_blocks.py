@@ -2,6 +2,11 @@
 
 A year is 0.02 to 0.04 of a record, so annual blocks are bands of frequencies from which the data chooses.  Every block works in any dimension (coordinates are taken
 one by one) and clamps its inputs a little beyond [0, 1], where all forecasts lie.
+
+Ranges are narrow where few records would mislead.  A level and a slope are all but free, so that the fitted amplitude speaks of how fast slopes change; slopes may
+change at least as fast as those of a one-box model of a long-lived gas whose emissions grow, are cut within a few years, and leave it to decay (x' = e - x / tau);
+wiggles that are neither yearly nor trend stay small, since a kernel that follows them doubts the slope.  A tuned kernel without such floors fits the wiggles of the
+gases it has seen and is over-confident where another one turns.
 """
 
 from __future__ import annotations
@@ -20,7 +25,7 @@ _SERIES = (
     Block(
         "level_trend",
         "trend",
-        (_weight(0.8), Slot("slope", 1.2, 0.05, 20.0)),
+        (_weight(4.0, 1.0), Slot("slope", 5.0, 1.5, 20.0)),
         '''
 def level_trend(x, weight, slope):
     """A level and a straight line."""
@@ -34,7 +39,7 @@ def level_trend(x, weight, slope):
     Block(
         "wandering_slope",
         "slope",
-        (_weight(2.0),),
+        (_weight(8.0, 6.0),),
         '''
 def wandering_slope(x, weight):
     """An integrated Wiener process on 64 knots: the slope is a random walk, the forecast goes on straight (cubic spline)."""
@@ -49,7 +54,7 @@ def wandering_slope(x, weight):
     Block(
         "damped_slope",
         "damped",
-        (_weight(2.0), Slot("damping", 3.0, 0.3, 30.0)),
+        (_weight(6.0, 4.0), Slot("damping", 1.0, 0.3, 3.0)),
         '''
 def damped_slope(x, weight, damping):
     """An integrated Ornstein-Uhlenbeck process on 64 knots: the slope returns to its mean, the forecast levels off."""
@@ -65,7 +70,7 @@ def damped_slope(x, weight, damping):
     Block(
         "wandering_curvature",
         "curve",
-        (_weight(3.0, 0.05, 60.0),),
+        (_weight(12.0, 5.0, 60.0),),
         '''
 def wandering_curvature(x, weight):
     """A twice integrated Wiener process on 48 knots: the curvature is a random walk (quintic spline)."""
@@ -80,7 +85,7 @@ def wandering_curvature(x, weight):
     Block(
         "bend",
         "bend",
-        (_weight(0.7),),
+        (_weight(0.5, 0.1, 1.0),),
         '''
 def bend(x, weight):
     """A parabola and a cubic about the middle of the record."""
@@ -94,7 +99,7 @@ def bend(x, weight):
     Block(
         "compound_growth",
         "growth",
-        (_weight(0.7), Slot("rate", 1.5, 0.1, 6.0)),
+        (_weight(0.5, 0.1, 1.0), Slot("rate", 1.5, 0.1, 6.0)),
         '''
 def compound_growth(x, weight, rate):
     """Growth and decline at a constant rate, from either end of the record."""
@@ -110,7 +115,7 @@ def compound_growth(x, weight, rate):
     Block(
         "annual_band",
         "annual",
-        (_weight(0.04, 0.003, 1.0),),
+        (_weight(0.1, 0.04, 0.5),),
         '''
 def annual_band(x, weight):
     """Waves of every frequency that a year may have in a record: 22 to 54 cycles a unit."""
@@ -126,7 +131,7 @@ def annual_band(x, weight):
     Block(
         "growing_year",
         "swell",
-        (_weight(0.04, 0.003, 1.0),),
+        (_weight(0.04, 0.003, 0.3),),
         '''
 def growing_year(x, weight):
     """Annual waves whose height changes steadily along the record."""
@@ -143,7 +148,7 @@ def growing_year(x, weight):
     Block(
         "half_year_band",
         "half",
-        (_weight(0.03, 0.002, 0.5),),
+        (_weight(0.03, 0.002, 0.1),),
         '''
 def half_year_band(x, weight):
     """Waves of the second annual harmonic: 44 to 108 cycles a unit."""
@@ -159,7 +164,7 @@ def half_year_band(x, weight):
     Block(
         "decade_waves",
         "decade",
-        (_weight(0.1, 0.005, 3.0), Slot("corner", 4.0, 0.5, 20.0)),
+        (_weight(0.02, 0.002, 0.05), Slot("corner", 4.0, 0.5, 20.0)),
         '''
 def decade_waves(x, weight, corner):
     """Waves from one cycle a record to one in two years, their weights falling beyond a corner frequency."""
@@ -177,7 +182,7 @@ def decade_waves(x, weight, corner):
     Block(
         "slow_matern",
         "slow",
-        (_weight(0.45, 0.05, 5.0), Slot("lengthscale", 0.45, 0.1, 3.0)),
+        (_weight(3.0, 1.0, 6.0), Slot("lengthscale", 1.0, 0.7, 2.0)),
         "",
         "plus w^2 Matern-5/2 of lengthscale l",
         (*_TREND, "multiresolution_local", "spectral_periodic"),
@@ -186,22 +191,11 @@ def decade_waves(x, weight, corner):
         leaf='{"op": "base", "kind": "matern52", "variance": {weight} ** 2, "lengthscale": {lengthscale}}',
     ),
     Block(
-        "smooth_trend",
-        "smooth",
-        (_weight(0.6, 0.05, 5.0), Slot("lengthscale", 0.4, 0.08, 2.0)),
-        "",
-        "plus w^2 RBF of lengthscale l",
-        (*_TREND, "spectral_periodic"),
-        interacts=True,
-        growth="constant",
-        leaf='{"op": "base", "kind": "rbf", "variance": {weight} ** 2, "lengthscale": {lengthscale}}',
-    ),
-    Block(
         "short_memory",
         "short",
-        (_weight(0.025, 0.003, 0.3), Slot("lengthscale", 0.03, 0.003, 0.1)),
+        (_weight(0.01, 0.002, 0.02), Slot("lengthscale", 0.006, 0.003, 0.008)),
         "",
-        "plus w^2 Matern-3/2 of a short lengthscale l",
+        "plus w^2 Matern-3/2 of a lengthscale l of a few months",
         ("multiresolution_local", "residual_composite", "spectral_periodic", "additive_interaction"),
         interacts=True,
         growth="constant",
