@@ -66,6 +66,10 @@ class BudgetSpent(KernautError):
     """A run has used up its rounds or tool calls; what it has submitted stands."""
 
 
+class AllowanceSpent(BudgetSpent):
+    """The campaign's tokens or money are spent, so that no run can ask a language model any more."""
+
+
 class ModelFailure(KernautError):
     """A language model gives no answer, and waiting would not change that; what was accepted before stands."""
 

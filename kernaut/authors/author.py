@@ -7,9 +7,10 @@ language model calls too, and every outcome comes back as a frozen record.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from kernaut.archive.records import TranscriptRecord
 from kernaut.episodes.coordinate import Coordinate
 from kernaut.program.formulation import Formulation
 from kernaut.program.program import KernelProgram
@@ -43,9 +44,13 @@ class Brief:
         parent: the program to revise; None for a new root.
         inspirations: up to three further elites.
         dimensions: input dimensions the program must work in.
-        max_rounds: most drafts the run may stage.
+        max_rounds: most drafts the offline author may stage, or most answers of a language model.
         max_tool_calls: most tool calls of the run.
         coordinates: what the inputs are, in order; empty for anonymous points of the unit cube.
+        benchmark: the benchmark's name.
+        discovery: whether programs must be discoveries: no closure trees, no source that is accepted already.
+        tokens: most tokens that the run may use; None without a limit.
+        cost: most that the run may cost [US dollars]; None without a limit.
     """
 
     index: int
@@ -57,6 +62,10 @@ class Brief:
     max_rounds: int
     max_tool_calls: int
     coordinates: tuple[Coordinate, ...] = ()
+    benchmark: str = ""
+    discovery: bool = False
+    tokens: int | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True)
@@ -120,17 +129,61 @@ class Tools(Protocol):
     def submit_candidate(self, program: KernelProgram) -> Submission:
         """Verify, evaluate and store a program as it stands."""
 
+    def verify_candidate(self, program: KernelProgram) -> Mapping[str, Any]:
+        """Run the evidence ladder on a program that is not staged; the evidence as JSON."""
+
+    def evaluate_candidate(self, program: KernelProgram) -> Mapping[str, Any]:
+        """Score a program on meta-training episodes without storing it; its scores as JSON."""
+
+    def inspect_candidate(self, candidate_id: str) -> Mapping[str, Any]:
+        """One accepted program in full, as JSON."""
+
+    def query_archive(self, niche: str | None, contract: str | None, limit: int) -> Mapping[str, Any]:
+        """Accepted programs, the best first, and the references' scores, as JSON."""
+
+    # Not tools: the run's transcript
+
+    def transcript(self) -> tuple[TranscriptRecord, ...]:
+        """What an interrupted attempt at this run left of its conversation, in order; empty for a new run."""
+
+    def note(self, role: str, content: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> None:
+        """Store one further entry of the run's conversation at once, free of secrets."""
+
 
 class Author(Protocol):
-    """Who writes programs.
+    """Who writes programs."""
 
-    Attributes:
-        name: what transcripts and reports call it.
-        runs_at_once: how many runs of a campaign may be under way together.
+    @property
+    def name(self) -> str:
+        """What transcripts and reports call it."""
+
+    @property
+    def runs_at_once(self) -> int:
+        """How many runs of a campaign may be under way together."""
+
+    def write(self, brief: Brief, tools: Tools) -> str | None:
+        """Do one run: propose, stage, verify, tune and submit through the tools.
+
+        Returns:
+            Why it ended early; None when the author had finished.
+        """
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What a campaign must know of an author beside how it writes.
+
+    Args:
+        converses: it keeps a transcript, from which an interrupted run goes on.
+        discovers: its programs must be discoveries while the campaign asks for novelty.
+        options: what steers it, JSON; stands with the campaign, which cannot be resumed with others.
     """
 
-    name: str
-    runs_at_once: int
+    converses: bool = False
+    discovers: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
-    def write(self, brief: Brief, tools: Tools) -> None:
-        """Do one run: propose, stage, verify, tune and submit through the tools."""
+
+def traits_of(author: Author) -> Traits:
+    """An author's attribute ``traits``; plain ones for an author without."""
+    return getattr(author, "traits", Traits())

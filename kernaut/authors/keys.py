@@ -30,8 +30,7 @@ def key_variable(settings: ModelSettings) -> str | None:
     name = VARIABLES.get(settings.provider) if settings.api_key_env is None else settings.api_key_env or None
     if name is not None and not (name.isidentifier() and name.upper().endswith(SUFFIXES)):
         raise InputError(
-            f"Expected api_key_env to be the name of an environment variable that ends in {', '.join(SUFFIXES)}. Got "
-            f"{name if name.isidentifier() else 'something else'!r}.",
+            f"Expected api_key_env to be the name of an environment variable that ends in {', '.join(SUFFIXES)}. Got another text.",
             hint="A key itself never stands in a configuration.",
         )
     return name

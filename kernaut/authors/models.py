@@ -22,7 +22,7 @@ def require_provider(settings: ModelSettings) -> ModelSettings:
     Raises:
         InputError: naming the providers there are.
     """
-    if settings.provider not in provider_names():
+    if settings.provider not in SERVERS and settings.provider not in provider_names():
         raise InputError(
             f"Expected a provider of {', '.join(provider_names())}. Got {settings.provider!r}.",
             hint='A server of another kind that speaks the chat-completions protocol: provider = "compatible" with its base_url.',

@@ -14,11 +14,14 @@ from kernaut.cli.searching import (
     RUNS,
     ConfigOption,
     ContextOption,
+    DryRunOption,
     EliteScore,
     EliteScoreOption,
     ForceOption,
     IterationsOption,
+    MaxCostOption,
     MaxRoundsOption,
+    MaxTokensOption,
     MaxToolCallsOption,
     NoveltyOption,
     RoundsOption,
@@ -55,10 +58,13 @@ def meta_run(
     max_tool_calls: MaxToolCallsOption = None,
     novelty_threshold: NoveltyOption = 0.08,
     elite_score: EliteScoreOption = EliteScore.paper,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
     seed: SeedOption = None,
     workers: WorkersOption = None,
     benchmark: BenchmarkOption = "bbo",
     force: ForceOption = None,
+    dry_run: DryRunOption = False,
     out: OutOption = None,
 ) -> None:
     """Search for kernels on meta-training episodes, and print the campaign's report.
@@ -85,6 +91,9 @@ def meta_run(
             workers=workers,
             force=force,
             out=out,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+            dry_run=dry_run,
         ),
     )
 

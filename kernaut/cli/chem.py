@@ -26,11 +26,14 @@ from kernaut.cli.searching import (
     SHORT_RUNS,
     ConfigOption,
     ContextOption,
+    DryRunOption,
     EliteScore,
     EliteScoreOption,
     ForceOption,
     IterationsOption,
+    MaxCostOption,
     MaxRoundsOption,
+    MaxTokensOption,
     MaxToolCallsOption,
     NoveltyOption,
     RoundsOption,
@@ -89,9 +92,12 @@ def chem_run(
     max_tool_calls: MaxToolCallsOption = None,
     novelty_threshold: NoveltyOption = 0.08,
     elite_score: EliteScoreOption = EliteScore.paper,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
     seed: SeedOption = None,
     workers: WorkersOption = None,
     force: ForceOption = None,
+    dry_run: DryRunOption = False,
     out: OutOption = None,
 ) -> None:
     """Search for kernels on meta-training mechanisms, and print the campaign's report."""
@@ -117,6 +123,9 @@ def chem_run(
             workers=workers,
             force=force,
             out=out,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+            dry_run=dry_run,
         ),
     )
 

@@ -25,11 +25,14 @@ from kernaut.cli.searching import (
     RUNS,
     ConfigOption,
     ContextOption,
+    DryRunOption,
     EliteScore,
     EliteScoreOption,
     ForceOption,
     IterationsOption,
+    MaxCostOption,
     MaxRoundsOption,
+    MaxTokensOption,
     MaxToolCallsOption,
     NoveltyOption,
     RoundsOption,
@@ -64,9 +67,12 @@ def ts_run(
     max_tool_calls: MaxToolCallsOption = None,
     novelty_threshold: NoveltyOption = 0.08,
     elite_score: EliteScoreOption = EliteScore.paper,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
     seed: SeedOption = None,
     workers: WorkersOption = None,
     force: ForceOption = None,
+    dry_run: DryRunOption = False,
     out: OutOption = None,
 ) -> None:
     """Search for forecasting kernels on meta-training windows, at the full horizon of 48 months, and print the campaign's report."""
@@ -91,6 +97,9 @@ def ts_run(
             workers=workers,
             force=force,
             out=out,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+            dry_run=dry_run,
         ),
     )
 

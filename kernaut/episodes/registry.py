@@ -35,7 +35,7 @@ def benchmark_named(name: str, **options: Any) -> Benchmark:
     Raises:
         InputError: for an unknown name, an option it does not take, or an extension that makes no :class:`Benchmark`.
     """
-    if name not in benchmark_names():
+    if name not in OWN and name not in benchmark_names():  # listing what is installed takes 0.1 s
         raise InputError(f"Expected a benchmark of {', '.join(benchmark_names())}. Got {name!r}.")
     make = OWN[name] if name in OWN else load_extension(GROUP, name)
     try:

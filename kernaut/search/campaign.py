@@ -6,24 +6,24 @@ repeats the runs that were not closed and ends with the same report.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from kernaut.archive.records import AcceptedRecord, CampaignRecord, Entries
+from kernaut.archive.records import AcceptedRecord, CampaignRecord
 from kernaut.archive.store import Archive
-from kernaut.authors.author import Author, Brief, Elite
-from kernaut.errors import BudgetSpent, InputError
+from kernaut.authors.author import Author, Brief, Elite, traits_of
+from kernaut.errors import InputError
 from kernaut.evaluation.engine import ordered_stream
 from kernaut.evaluation.report import package_versions
 from kernaut.program.program import KernelProgram
+from kernaut.search.allowance import ENDED, Allowance, ended_under, spent_in
+from kernaut.search.bandit import Ensemble, Played
 from kernaut.search.elites import elite_grid, schedule
-from kernaut.search.novelty import Fingerprint
-from kernaut.search.session import Session
+from kernaut.search.running import NO_ANSWER, RunSummary, RunTask, run_task, summary_of
 from kernaut.search.workbench import SearchOptions, Workbench, prepare
 
 Strategy = Literal["conversational", "evolutionary"]
@@ -37,8 +37,9 @@ class CampaignOptions:
         search: what steers the measurements.
         strategy: ``evolutionary``, or ``conversational`` for a single run.
         runs: runs of an evolutionary campaign.
-        rounds: most drafts a run may stage.
+        rounds: most drafts of the offline author in a run, or most answers of a language model.
         tool_calls: most tool calls of a run.
+        allowance: tokens and money of the whole campaign; may be raised when it is resumed.
 
     Raises:
         InputError: for a value out of range.
@@ -49,6 +50,7 @@ class CampaignOptions:
     runs: int = 12
     rounds: int = 10
     tool_calls: int = 100
+    allowance: Allowance = field(default_factory=Allowance)
 
     def __post_init__(self) -> None:
         if self.strategy not in ("conversational", "evolutionary"):
@@ -67,55 +69,10 @@ class CampaignOptions:
         return {**self.search.to_json(), "rounds": self.rounds, "tool_calls": self.tool_calls}
 
 
-@dataclass(frozen=True)
-class RunSummary:
-    """What a listener learns after each run.
-
-    Args:
-        index: the run.
-        run_count: runs of the campaign.
-        niche: what it was asked for.
-        accepted: programs it brought.
-        name: its best program's name, if any.
-        score: that program's search score.
-        best_score: the campaign's best search score so far.
-    """
-
-    index: int
-    run_count: int
-    niche: str
-    accepted: int
-    name: str | None
-    score: float | None
-    best_score: float | None
-
-    def __str__(self) -> str:
-        found = f"{self.name} ({-self.score:.4f})" if self.name and self.score is not None else "nothing accepted"
-        best = f", best {-self.best_score:.4f}" if self.best_score is not None else ""
-        return f"run {self.index + 1}/{self.run_count} {self.niche}: {found}{best}"
-
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """One run, as it travels to a worker process."""
-
-    campaign_id: str
-    brief: Brief
-    relatives: Mapping[str, KernelProgram]
-    accepted: Mapping[str, Fingerprint]
-
-
-@dataclass(frozen=True)
-class _Done:
-    result: Mapping[str, Any]
-    entries: Entries
-    seconds: float
-
-
 def run_campaign(
     archive: Archive,
     options: CampaignOptions,
-    author: Author,
+    author: Author | Ensemble,
     *,
     campaign_id: str,
     workers: int = 1,
@@ -128,7 +85,7 @@ def run_campaign(
     Args:
         archive: where everything is stored.
         options: its length and measurements.
-        author: who writes.
+        author: who writes; or several, of whom one is chosen for each run.
         campaign_id: its name; a known one is resumed.
         workers: processes; the report does not depend on it.
         force: why a frozen archive is searched again.
@@ -136,10 +93,11 @@ def run_campaign(
         on_run: called after each run that is closed.
 
     Returns:
-        The campaign's report, JSON; see :func:`campaign_report`.
+        The campaign's report, JSON; see :func:`campaign_report`. ``stopped`` says why runs are left.
 
     Raises:
         ArchiveError: when the archive is frozen and not forced, or the campaign was begun with other options.
+        ModelFailure: when a language model gives no answer; its run stays open, and a resumed campaign goes on from there.
         InputError: for options out of range.
     """
     made = options.search.made()
@@ -149,7 +107,7 @@ def run_campaign(
         options.strategy,
         options.search.seed,
         options.run_count,
-        {**options.to_json(), "author": author.name},
+        {**options.to_json(), "author": author.name, **_stated(author)},
         made.digest(),
         {name: version for name, version in package_versions().items() if version is not None},
     )
@@ -160,58 +118,120 @@ def run_campaign(
         bench = prepare(options.search, workers=workers, done=on_reference)
         for generation in range(-(-record.run_count // author.runs_at_once)):
             first = generation * author.runs_at_once
-            indices = [i for i in range(first, min(first + author.runs_at_once, record.run_count)) if i not in closed]
-            if indices:
-                _generation(archive, record, options, author, bench, generation, indices, workers, on_run)
+            last = min(first + author.runs_at_once, record.run_count)
+            indices = [i for i in range(first, last) if i not in closed]
+            earlier = archive.runs(campaign_id, status="closed", before_generation=generation)
+            share = options.allowance.share(spent_in(earlier), last - first)
+            if indices and (share is None or ended_under(earlier, options.allowance)):
+                return {**campaign_report(archive, campaign_id), "stopped": _spent_text(options)}
+            if indices and share is not None:
+                work = _Generation(archive, record, options, author, generation, first, share, indices)
+                if not work.close_runs(bench, workers, on_run):
+                    return {**campaign_report(archive, campaign_id), "stopped": _spent_text(options)}
     return campaign_report(archive, campaign_id)
 
 
-def _generation(
-    archive: Archive,
-    campaign: CampaignRecord,
-    options: CampaignOptions,
-    author: Author,
-    bench: Workbench,
-    generation: int,
-    indices: list[int],
-    workers: int,
-    on_run: Callable[[RunSummary], None] | None,
-) -> None:
-    """Calculate the open runs of one generation and close them in order."""
-    earlier = archive.accepted(campaign.id, before_generation=generation)
-    programs = {program.id: program for program in archive.programs([record.program_id for record in earlier])}
-    fingerprints = {record.program_id: np.array(record.details["fingerprint"]) for record in earlier}
-    tasks = []
-    for index in indices:
-        brief = _brief(campaign, options, earlier, programs, index, index - generation * author.runs_at_once)
-        state = {"niche": brief.niche, "parent": brief.parent.program.id if brief.parent else None}
-        archive.open_run(campaign.id, index, generation=generation, state=state)
-        tasks.append(_Task(campaign.id, brief, programs, fingerprints))
-
-    work = partial(_run, author=author, bench=bench, archive=archive)
-    for task, done in zip(tasks, ordered_stream(work, tasks, workers=workers), strict=True):
-        index = task.brief.index
-        archive.close_run(campaign.id, index, result=done.result, entries=done.entries, seconds=done.seconds)
-        if on_run is not None:
-            on_run(_summary(archive, campaign, task.brief))
+def _stated(author: Author | Ensemble) -> dict[str, Any]:
+    stated = author.traits.options if isinstance(author, Ensemble) else traits_of(author).options
+    return {"author_options": dict(stated)} if stated else {}
 
 
-def _run(task: _Task, author: Author, bench: Workbench, archive: Archive) -> _Done:
-    """One run, in whatever process."""
-    began = time.perf_counter()
-    session = Session(task.campaign_id, task.brief, bench, task.relatives, task.accepted, archive.record)
-    ended = "finished"
-    try:
-        author.write(task.brief, session)
-    except BudgetSpent:
-        ended = "budget spent"
-    result = {
-        "niche": task.brief.niche,
-        "ended": ended,
-        "drafts": len(session.drafts),
-        "accepted": [submission.program_id for submission in session.submissions if submission.accepted],
-    }
-    return _Done(result, session.entries(), time.perf_counter() - began)
+def _spent_text(options: CampaignOptions) -> str:
+    limits = {"tokens": options.allowance.tokens, "dollars": options.allowance.cost}
+    said = " and ".join(f"{limit:g} {name}" for name, limit in limits.items() if limit is not None)
+    return f"the campaign's allowance of {said} is spent; raise it and the same command goes on"
+
+
+@dataclass(frozen=True, eq=False)
+class _Generation:
+    """The open runs of one generation."""
+
+    archive: Archive
+    campaign: CampaignRecord
+    options: CampaignOptions
+    author: Author | Ensemble
+    number: int
+    first: int
+    share: Allowance
+    indices: list[int]
+
+    def close_runs(self, bench: Workbench, workers: int, on_run: Callable[[RunSummary], None] | None) -> bool:
+        """Calculate them and close them in order; whether the campaign may go on spending.
+
+        Raises:
+            ModelFailure: when no member of the campaign gets answers.
+        """
+        tasks = self._tasks()
+        work = partial(run_task, bench=bench, archive=self.archive, allowance=self.options.allowance)
+        stream = ordered_stream(work, tasks, workers=workers)
+        for task, done in zip(tasks, stream, strict=True):
+            index = task.brief.index
+            if done.failure is not None and not self._others_may_answer(index):
+                raise done.failure
+            spent = str(done.result["ended"]).startswith(ENDED)
+            if spent and not done.result["usage"]["calls"]:
+                return False  # it has not begun, and stays open
+            self.archive.close_run(
+                self.campaign.id, index, result=done.result, entries=done.entries, seconds=done.seconds
+            )
+            if on_run is not None:
+                on_run(summary_of(self.archive, self.campaign, task.brief, done.result))
+            if spent and index == self.indices[-1]:
+                return False
+        return True
+
+    def _tasks(self) -> list[RunTask]:
+        """Choose authors, open the runs, and put together what they need."""
+        archive, campaign = self.archive, self.campaign
+        earlier = archive.accepted(campaign.id, before_generation=self.number)
+        programs = {program.id: program for program in archive.programs([record.program_id for record in earlier])}
+        fingerprints = {record.program_id: np.array(record.details["fingerprint"]) for record in earlier}
+        played = self._played(earlier)
+        named = isinstance(self.author, Ensemble)
+        tasks = []
+        for index in range(self.first, self.indices[-1] + 1):
+            author = (
+                self.author.choose(played, campaign.seed, index) if isinstance(self.author, Ensemble) else self.author
+            )
+            played.append(Played(author.name, None))
+            if index not in self.indices:
+                continue
+            traits = traits_of(author)
+            brief = _brief(campaign, self.options, earlier, programs, index, index - self.first)
+            brief = replace(
+                brief,
+                discovery=traits.discovers and self.options.search.novelty_threshold > 0,
+                tokens=self.share.tokens,
+                cost=self.share.cost,
+            )
+            state = {"niche": brief.niche, "parent": brief.parent.program.id if brief.parent else None}
+            if named:
+                state["author"] = author.name
+            archive.open_run(campaign.id, index, generation=self.number, state=state, keep=traits.converses)
+            held = tuple(r for r in archive.accepted(campaign.id, open_too=True) if r.run_index == index)
+            transcript = archive.transcript(campaign.id, index)
+            tasks.append(RunTask(campaign.id, brief, author, named, programs, fingerprints, earlier, held, transcript))
+        return tasks
+
+    def _played(self, earlier: tuple[AcceptedRecord, ...]) -> list[Played]:
+        """Closed runs of earlier generations, as a bandit learns from them."""
+        best: dict[int, float] = {}
+        for record in earlier:
+            if record.elite_score is not None:
+                best[record.run_index] = max(record.elite_score, best.get(record.run_index, record.elite_score))
+        runs = self.archive.runs(self.campaign.id, status="closed", before_generation=self.number)
+        return [Played(str(run.state.get("author")), best.get(run.index)) for run in runs]
+
+    def _others_may_answer(self, index: int) -> bool:
+        """Whether fewer runs in a row have gone without an answer than the ensemble has members."""
+        if not isinstance(self.author, Ensemble):
+            return False
+        failed = 1
+        for run in reversed([run for run in self.archive.runs(self.campaign.id, status="closed") if run.index < index]):
+            if run.result is None or not str(run.result["ended"]).startswith(NO_ANSWER):
+                break
+            failed += 1
+        return failed < len(self.author.members)
 
 
 def _brief(
@@ -237,22 +257,7 @@ def _brief(
         max_rounds=options.rounds,
         max_tool_calls=options.tool_calls,
         coordinates=options.search.made().coordinates,
-    )
-
-
-def _summary(archive: Archive, campaign: CampaignRecord, brief: Brief) -> RunSummary:
-    accepted = archive.accepted(campaign.id)
-    own = [record for record in accepted if record.run_index == brief.index and record.score is not None]
-    best = max(own, key=lambda record: record.score or 0.0, default=None)
-    scores = [record.score for record in accepted if record.score is not None]
-    return RunSummary(
-        brief.index,
-        campaign.run_count,
-        brief.niche,
-        len(own),
-        archive.program(best.program_id).name if best is not None else None,
-        best.score if best is not None else None,
-        max(scores, default=None),
+        benchmark=options.search.benchmark,
     )
 
 

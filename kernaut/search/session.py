@@ -6,18 +6,22 @@ transaction that closes the run.  Only meta-training episodes are ever scored he
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from kernaut.archive.records import (
+    AcceptedRecord,
     DraftRecord,
     Entries,
+    TranscriptRecord,
     TrialRecord,
 )
 from kernaut.authors.author import Brief, Staged, Submission, Tuned
+from kernaut.authors.spending import spending_of
 from kernaut.errors import BudgetSpent, InputError, KernautError, ProgramRefused
 from kernaut.fitting.objective import mean_query_crps
 from kernaut.kernels.interpreter import interpret
@@ -25,8 +29,9 @@ from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.formulation import Formulation
 from kernaut.program.program import KernelProgram
 from kernaut.program.screening import screen
-from kernaut.search.novelty import Fingerprint, band
-from kernaut.search.submission import Place, acceptance, measure
+from kernaut.search.lookup import archive_listing, candidate_details, training_scores
+from kernaut.search.novelty import Fingerprint
+from kernaut.search.submission import Place, acceptance, measure, require_discovery
 from kernaut.search.tuning import Trial, fitness, halton_trials, refine
 from kernaut.search.workbench import Workbench, stacked
 from kernaut.verification.evidence import Evidence
@@ -54,6 +59,9 @@ class Session:
         relatives: programs that parents may name, by identifier.
         accepted: fingerprints of programs accepted in earlier generations, by identifier.
         journal: writes entries of this run at once.
+        known: records of the programs accepted in earlier generations, for authors to look up.
+        held: what an interrupted attempt at this run got accepted; submitting it again gives what it was given then.
+        transcript: what that attempt left of its conversation.
     """
 
     def __init__(
@@ -64,13 +72,23 @@ class Session:
         relatives: Mapping[str, KernelProgram],
         accepted: Mapping[str, Fingerprint],
         journal: Callable[[Entries], None],
+        *,
+        known: Sequence[AcceptedRecord] = (),
+        held: Sequence[AcceptedRecord] = (),
+        transcript: Sequence[TranscriptRecord] = (),
     ) -> None:
         self._campaign = campaign_id
         self._brief = brief
         self._bench = bench
-        self._relatives = relatives
+        self._relatives = dict(relatives)
         self._others = [*bench.known, *accepted.items()]
         self._journal = journal
+        self._known = list(known)
+        self._held = {record.program_id: record for record in held}
+        self._next_position = max((record.position + 1 for record in held), default=0)
+        self._transcript = tuple(transcript)
+        self._noted = len(transcript)
+        self.spending = spending_of(entry.usage for entry in transcript)
         self._calls = 0
         self._formulation: Formulation | None = None
         self._evidence: dict[str, Evidence] = {}
@@ -163,6 +181,45 @@ class Session:
         self.submissions.append(submission)
         return submission
 
+    def verify_candidate(self, program: KernelProgram) -> Mapping[str, Any]:
+        """Run the evidence ladder on a program that is not staged."""
+        self._spend()
+        screen(program.source, program.rules)
+        return self._verify(program).to_json()
+
+    def evaluate_candidate(self, program: KernelProgram) -> Mapping[str, Any]:
+        """Score a program on the campaign's meta-training episodes, stored nowhere."""
+        self._spend()
+        screen(program.source, program.rules)
+        return training_scores(program, self._bench, self._relatives)
+
+    def inspect_candidate(self, candidate_id: str) -> Mapping[str, Any]:
+        """One accepted program in full.
+
+        Raises:
+            InputError: for an identifier that no accepted program has.
+        """
+        self._spend()
+        return candidate_details(candidate_id, self._known, self._relatives)
+
+    def query_archive(self, niche: str | None, contract: str | None, limit: int) -> Mapping[str, Any]:
+        """Accepted programs of earlier generations and of this run, the best first, and the references."""
+        self._spend()
+        return archive_listing(self._known, self._relatives, self._bench, niche, contract, limit)
+
+    # The run's transcript
+
+    def transcript(self) -> tuple[TranscriptRecord, ...]:
+        """What an interrupted attempt left."""
+        return self._transcript
+
+    def note(self, role: str, content: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> None:
+        """Store one further entry of the conversation at once."""
+        entry = TranscriptRecord(self._campaign, self._brief.index, self._noted, role, content, usage or {})
+        self._journal(Entries(transcripts=(entry,)))
+        self._noted += 1
+        self.spending += spending_of([entry.usage])
+
     # What the run leaves
 
     def entries(self) -> Entries:
@@ -204,6 +261,8 @@ class Session:
                 f"Expected parents among the accepted programs. Got {', '.join(unknown)}.",
                 hint="Leave parents empty for a new root.",
             )
+        if self._brief.discovery:
+            require_discovery(program, self._relatives)
         screen(program.source, program.rules)
 
     def _verify(self, program: KernelProgram) -> Evidence:
@@ -272,14 +331,20 @@ class Session:
             )
 
     def _accept(self, program: KernelProgram, evidence: Evidence) -> Submission:
-        place = Place(self._campaign, self._brief.index, sum(submission.accepted for submission in self.submissions))
-        measured = measure(program, self._bench, self._others, self._relatives)
-        if isinstance(measured, str):
-            return _refusal(program, measured)
-        self._journal(acceptance(program, evidence, measured, place, self._bench.options, self._relatives))
-        self._others.append((program.id, measured.fingerprint))
-        scores = measured.scores
-        return Submission(program.id, True, scores.score, scores.elite_score, band(measured.distance))
+        record = self._held.get(program.id)
+        if record is None:
+            measured = measure(program, self._bench, self._others, self._relatives)
+            if isinstance(measured, str):
+                return _refusal(program, measured)
+            place = Place(self._campaign, self._brief.index, self._next_position)
+            entries = acceptance(program, evidence, measured, place, self._bench.options, self._relatives)
+            self._journal(entries)
+            self._next_position += 1
+            (record,) = entries.accepted
+        self._others.append((program.id, np.array(record.details["fingerprint"])))
+        self._relatives.setdefault(program.id, program)
+        self._known.append(record)
+        return Submission(program.id, True, record.score, record.elite_score, record.novelty_band)
 
 
 @torch.no_grad()

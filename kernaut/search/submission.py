@@ -14,7 +14,7 @@ from kernaut.archive.records import (
     LineageKind,
     LineageRecord,
 )
-from kernaut.errors import KernautError
+from kernaut.errors import KernautError, ProgramRefused
 from kernaut.evaluation.evaluate import Evaluation, evaluate
 from kernaut.evaluation.report import package_versions
 from kernaut.evaluation.subject import program_subject
@@ -55,6 +55,30 @@ class Measured:
     distance: float
     nearest: str
     seconds: float
+
+
+def require_discovery(program: KernelProgram, accepted: Mapping[str, KernelProgram]) -> None:
+    """Check that a program is a new structure, not library kernels put together nor an accepted source with other parameters.
+
+    Args:
+        program: to be staged or submitted where novelty is asked for.
+        accepted: programs accepted so far, by identifier.
+
+    Raises:
+        ProgramRefused: for a closure tree, or a source that equals an accepted one in all but comments and docstrings.
+    """
+    if program.contract == "closure":
+        raise ProgramRefused(
+            "Expected a discovery: a program that says something new itself. Got a closure tree of kernels that are known.",
+            hint="Write a feature_map, an input_transform, a spectral program or a residual one; closures count where novelty is turned off.",
+        )
+    own = normalized_source(program.source)
+    for key, other in accepted.items():
+        if other.contract == program.contract and normalized_source(other.source) == own:
+            raise ProgramRefused(
+                f"Expected a source that differs from every accepted one in more than comments. Got that of {key} ({other.name}).",
+                hint="Change the structure; parameters alone are tuned with optimize_parameters before a program is submitted.",
+            )
 
 
 def measure(

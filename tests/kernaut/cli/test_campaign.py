@@ -105,6 +105,8 @@ def test_an_interrupted_campaign_says_how_it_goes_on(run: Run, monkeypatch: pyte
         ("--novelty-threshold nan", "novelty threshold"),
         ("--benchmark chess", "benchmark of bbo"),
         ("--context task.md", "no --context"),
+        ("--max-tokens 0", "limit of tokens above 0"),
+        ("--max-cost -1", "limit of dollars above 0"),
         ("--config none.toml", "No such file"),
         ("--archive missing/folder/a.sqlite", "missing/folder"),
         ("--out missing/report.json", "missing"),
