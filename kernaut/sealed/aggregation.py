@@ -50,12 +50,14 @@ def report(
         InputError: for no runs, a run that is not closed, or runs on different splits.
     """
     if not runs:
-        raise InputError("Expected at least one closed run to report. Got none.", hint="kernaut sealed run ...")
+        raise InputError(
+            "Expected at least one closed run to report. Got none.", hint="Play one with kernaut sealed run."
+        )
     if going_on := [run.policy for run in runs if not run.closed]:
         raise InputError(f"Expected closed runs. Got an open one of {', '.join(going_on)}.")
     if len({run.split for run in runs}) > 1:
         splits = ", ".join(sorted({run.split for run in runs}))
-        raise InputError(f"Expected runs on one split. Got {splits}.", hint="Name the split.")
+        raise InputError(f"Expected runs on one split. Got {splits}.", hint="Name one with --split.")
     ordered = sorted(runs, key=lambda run: (run.policy, run.number))
     identifiers = sorted({task for run in ordered for task, _ in run.episodes})
     rows = {identifier: ledger.row(identifier) for identifier in identifiers}

@@ -124,6 +124,7 @@ class Ledger:
         self.header = header
         self.index = Index({name: tuple(ids) for name, ids in header["splits"].items()}, header["provenance"])
         self.task_ids = tuple(identifier for ids in self.index.splits.values() for identifier in ids)
+        _require_private([folder / ROWS_NAME, *(self._path(identifier) for identifier in self.task_ids)])
         self.families = tuple(sorted({self.row(identifier).family for identifier in self.task_ids}))
 
     def row(self, task_id: str) -> LedgerRow:
@@ -135,7 +136,7 @@ class Ledger:
         """
         if task_id not in self.task_ids:
             raise InputError("Expected a task of this ledger. Got another.")
-        path = self.folder / ROWS_NAME / f"{task_id}.json"
+        path = self._path(task_id)
         text = _content(path)
         verified = self._verified.get(task_id)
         if verified is not None and verified[0] == text:  # byte for byte what fitted its tag before
@@ -148,6 +149,9 @@ class Ledger:
         row = LedgerRow(**{**payload, "targets": targets, "j_random": level})
         self._verified[task_id] = (text, row)
         return row
+
+    def _path(self, task_id: str) -> Path:
+        return self.folder / ROWS_NAME / f"{task_id}.json"
 
     def _payload(self, path: Path, text: bytes) -> dict[str, Any]:
         record = _sealed_record(text)
@@ -202,20 +206,30 @@ def sealed_key_id(folder: Path) -> str:
     """
     path = folder / HEADER_NAME
     try:
-        mode = folder.stat().st_mode
         text = path.read_bytes()
     except OSError as error:
         raise InputError(
             f"Expected a sealed ledger in {folder}. Got: {error.strerror}.",
             hint="Name the ledger folder that kernaut sealed generate printed.",
         ) from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise InputError(f"Expected {folder} to be readable by its owner alone.", hint=f"Run: chmod 700 {folder}")
+    _require_private([folder, path])
     record = _sealed_record(text)
     identifier = record["payload"].get("key_id") if record is not None else None
     if not isinstance(identifier, str):
         raise LedgerDamaged(f"Expected {path} to be a ledger header. It was changed after it was sealed.")
     return identifier
+
+
+def _require_private(paths: list[Path]) -> None:
+    """What exists of these is its owner's alone."""
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            continue
+        if stat.S_IMODE(mode) & 0o077:
+            right = 700 if stat.S_ISDIR(mode) else 600
+            raise InputError(f"Expected {path} to be readable by its owner alone.", hint=f"Run: chmod {right} {path}")
 
 
 def _content(path: Path) -> bytes:

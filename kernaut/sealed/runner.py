@@ -30,6 +30,8 @@ from kernaut.sealed.results import ORACLE
 
 GROUP = "kernaut.policies"
 MOST_SEEDS = 1000
+FIRST_SECONDS = 5.0
+"""How long a run waits for a service that has not answered yet [s]."""
 
 Event = Callable[[Mapping[str, Any]], None]
 
@@ -101,6 +103,9 @@ def run_plan(service: str, manifest: Manifest, plan: Plan, event: Event = lambda
     if len(set(names)) != len(names):
         raise InputError(f"Expected each policy once. Got {', '.join(names)}.")
     tasks = {task.task_id: task for task in manifest.split(plan.split)}
+    connect(
+        service, patience=FIRST_SECONDS
+    ).disconnect()  # a service that was there is waited for longer, should it be started again
     runs: dict[str, str] = {}
     with ExitStack() as stack:
         hosts: dict[str | None, PolicyHost] = {}

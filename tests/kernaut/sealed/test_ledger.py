@@ -90,11 +90,20 @@ def test_another_key_opens_nothing(own_set: Any, tmp_path: Path) -> None:
         Ledger(own_set.ledger, key)
     with pytest.raises(InputError, match="sealed ledger"):
         Ledger(tmp_path / "none", key)
-    own_set.ledger.chmod(0o750)
-    with pytest.raises(InputError, match="chmod 700"):
-        Ledger(own_set.ledger, own_set.key)
+    row = own_set.ledger / "rows" / "v41-haar_encode-0000.json"
+    for path, right in (
+        (own_set.ledger, 0o700),
+        (own_set.ledger / "rows", 0o700),
+        (row, 0o600),
+        (own_set.ledger / "ledger.json", 0o600),
+    ):
+        for extra in (0o040, 0o004, 0o002):
+            path.chmod(right | extra)
+            with pytest.raises(InputError, match="readable by its owner alone") as caught:
+                Ledger(own_set.ledger, own_set.key)
+            assert caught.value.hint == f"Run: chmod {right:o} {path}"
+            path.chmod(right)
     (own_set.ledger / "ledger.json").write_text("{}")
-    own_set.ledger.chmod(0o700)
     with pytest.raises(LedgerDamaged):
         Ledger(own_set.ledger, own_set.key)
 

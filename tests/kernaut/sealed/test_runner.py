@@ -59,6 +59,22 @@ def test_the_same_run_again_gives_the_same_report_byte_for_byte(
     assert texts[0] == texts[1]
 
 
+def test_the_same_seed_and_key_give_the_same_reports_byte_for_byte(sealed_home: Path, tmp_path: Path) -> None:
+    """Generated, served and played twice, with nothing in common but seed and key file."""
+    texts = []
+    for place in ("one", "two"):
+        what = Generation({"haar_encode": 3, "attention_2d": 3}, seed=8, rollouts=100, probed=40)
+        made = generate(what, tmp_path / place, tmp_path / f"{place}-ledger", tmp_path / "key")
+        with serve(made.ledger, key_file=made.key_file) as service, connect(service.url, role="owner") as owner:
+            names = ("random", "gradient", "cma_es", "bayesian_optimization")
+            run_plan(service.url, read_manifest(made.out), plan(*names, workers=3 if place == "two" else 1))
+            texts.append(json.dumps(owner.report(details=True)))
+    assert texts[0] == texts[1]
+    assert json.loads(texts[0])["registered"] == dict.fromkeys(
+        ("bayesian_optimization", "cma_es", "gradient", "random"), 1
+    )
+
+
 CANDIDATE = {
     "name": "waves",
     "contract": "feature_map",
