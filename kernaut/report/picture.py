@@ -6,6 +6,7 @@ A chart never carries HTML: in a notebook that is not trusted, HTML would hide i
 from __future__ import annotations
 
 import base64
+import html
 import io
 import json
 import struct
@@ -60,6 +61,13 @@ class Picture:
         width, height = struct.unpack(">II", self.png[16:24])
         return round(width / SCALE), round(height / SCALE)
 
+    def html(self) -> str:
+        """An ``img`` element that holds everything."""
+        width, height = self.size
+        data = base64.b64encode(self.png).decode("ascii")
+        words = html.escape(self.alt, quote=True)
+        return f'<img alt="{words}" width="{width}" height="{height}" src="data:image/png;base64,{data}">'
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
         data: dict[str, Any] = {"text/plain": self.alt, "image/png": base64.b64encode(self.png).decode("ascii")}
         if self.spec is not None:
@@ -84,6 +92,48 @@ class Picture:
             kinds = ".png" if self.spec is None else ".png, .svg, .json"
             raise InputError(f"Expected a file name that ends in {kinds}. Got {file.name!r}.")
         return file
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A live chart: its Vega-Lite specification, drawn by the front end; the PNG is made only where it is asked for, which takes a while.
+
+    Args:
+        spec: the Vega-Lite specification.
+        alt: alternative text.
+    """
+
+    spec: dict[str, Any]
+    alt: str
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def picture(self) -> Picture:
+        """The same with its PNG."""
+        png: bytes = vl_convert.vegalite_to_png(json.dumps(self.spec), scale=SCALE)
+        return Picture(png, self.alt, self.spec)
+
+    def html(self) -> str:
+        """The picture as an ``img`` element."""
+        return self.picture().html()
+
+    def live(self) -> dict[str, Any]:
+        """What a front end that draws charts is sent: specification and words."""
+        return {VEGALITE_MIME: self.spec, "text/plain": self.alt}
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self.picture()._repr_mimebundle_(include, exclude)
+
+
+def live_chart(chart: Any, alt: str) -> Chart:
+    """An Altair chart for front ends that draw it themselves; see :func:`chart_picture` for one with its PNG.
+
+    Args:
+        chart: any Altair chart of at most some thousand points.
+        alt: alternative text.
+    """
+    return Chart(chart.properties(description=alt).to_dict(), alt)
 
 
 def chart_picture(chart: Any, alt: str) -> Picture:

@@ -17,12 +17,22 @@ from kernaut.digest import require_json, thaw
 
 DIRECTORY_VARIABLE = "KERNAUT_RUN_DIRECTORY"
 PROGRESS_VARIABLE = "KERNAUT_PROGRESS_FILE"
+SESSION_VARIABLES = ("JPY_SESSION_NAME", "VSCODE_PID", "KERNAUT_LIVE")
+"""Set by notebook servers for the kernels of open notebooks, by VS Code, and by hand for any other front end with widgets."""
 BY_HAND = Path("papermill_runs") / "by-hand"
 
 
 def is_headless() -> bool:
     """Whether this process belongs to a headless run."""
     return DIRECTORY_VARIABLE in os.environ
+
+
+def has_front_end() -> bool:
+    """Whether somebody can use widgets here: a notebook server's session, VS Code or Voila, and no headless run."""
+    return not is_headless() and (
+        any(name in os.environ for name in SESSION_VARIABLES)
+        or os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
+    )
 
 
 def run_directory() -> Path:

@@ -1,0 +1,112 @@
+"""Several pictures, tables and lines of text as one output: what a widget leaves where nobody is there to run it.
+
+It carries HTML with every picture inside, and plain text; never a chart beside HTML, which would hide it.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kernaut.report.drawing import Drawing
+from kernaut.report.picture import Chart, Picture
+from kernaut.report.table import aligned, cell
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Args:
+        columns: ``k`` headings.
+        rows: each of ``k`` cells.
+        caption: a line above it.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    caption: str = ""
+
+    def __repr__(self) -> str:
+        text = aligned(self.columns, self.rows)
+        return f"{self.caption}\n{text}" if self.caption else text
+
+    def html(self) -> str:
+        """A ``table`` element, every cell escaped."""
+        head = "".join(f'<th scope="col" style="text-align:left">{html.escape(name)}</th>' for name in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f'<td style="text-align:left">{html.escape(cell(value))}</td>' for value in row) + "</tr>"
+            for row in self.rows
+        )
+        caption = f'<caption style="text-align:left">{html.escape(self.caption)}</caption>' if self.caption else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line of text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def html(self) -> str:
+        """A paragraph."""
+        return f"<p>{html.escape(self.text)}</p>"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text of several lines, such as a program's source or a difference of two."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def html(self) -> str:
+        """A ``pre`` element, the lines of a difference marked by sign and colour."""
+        lines = []
+        for line in self.text.splitlines():
+            shade = {"+": "#dfeffb", "-": "#fbe5d6"}.get(line[:1], "") if not line.startswith(("+++", "---")) else ""
+            style = f' style="background:{shade}"' if shade else ""
+            lines.append(f"<span{style}>{html.escape(line)}</span>")
+        return (
+            '<pre style="line-height:1.35;overflow:auto;color:#111111;background:#ffffff">'
+            + "\n".join(lines)
+            + "</pre>"
+        )
+
+
+Part = Picture | Chart | Drawing | Table | Note | Source
+
+
+@dataclass(frozen=True)
+class Page:
+    """Parts from top to bottom."""
+
+    parts: tuple[Part, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self.parts))
+
+    def html(self) -> str:
+        """All parts as one ``div``; drawings and charts as PNG, which every reader of notebooks shows."""
+        shown = (part.picture().html() if isinstance(part, Drawing) else part.html() for part in self.parts)
+        return f"<div>{''.join(shown)}</div>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {"text/plain": repr(self), "text/html": self.html()}
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> Table:
+    """A table of any sequences."""
+    return Table(tuple(columns), tuple(tuple(row) for row in rows), caption)
+
+
+def record_table(record: Mapping[str, Any], caption: str = "") -> Table:
+    """Names and values of a record."""
+    return table(("", "value"), [(key, value) for key, value in record.items()], caption)

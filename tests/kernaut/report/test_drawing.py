@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kernaut.errors import InputError
+from kernaut.report.drawing import Panel, drawing, ticks
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_data_lands_where_the_axes_say() -> None:
+    panel = Panel("x", "y", width=300, height=200, x_range=(0.0, 10.0), y_range=(0.0, 4.0))
+    panel.line([0.0, 10.0], [0.0, 4.0])
+    root = ET.fromstring(drawing([panel], "a line").svg)
+    (line,) = root.iter(f"{SVG}polyline")
+    start, end = (tuple(map(float, pair.split(","))) for pair in line.attrib["points"].split())
+    assert start == (58.0, 24.0 + 134.0)  # lower left
+    assert end == (58.0 + 228.0, 24.0)  # upper right
+
+
+def test_panels_stand_side_by_side_and_words_are_escaped() -> None:
+    panels = [Panel(title='<b> & "c"', width=200), Panel(width=300, height=100)]
+    made = drawing(panels, 'less < more & "quoted"')
+    assert (made.width, made.height) == (500, 260)
+    assert ET.fromstring(made.svg).attrib["aria-label"] == 'less < more & "quoted"'
+    assert 'alt="less &lt; more &amp; &quot;quoted&quot;"' in made.html()
+
+
+def test_every_mark_is_drawn() -> None:
+    panel = Panel(x_range=(0.0, 1.0), y_range=(0.0, 1.0))
+    panel.band([0.0, 1.0], [0.1, 0.2], [0.5, 0.6])
+    panel.points([0.2, 0.3, 0.4], [0.2, 0.1, 0.9], 1, "points", hollow=True)
+    panel.step([0.0, 0.5, 1.0], [0.9, 0.4, 0.2], "best")
+    panel.cross(0.5, 0.5)
+    panel.rule(x=0.3)
+    panel.map(np.array([[0.0, 0.5], [1.0, 0.2]]), "viridis", 0.0, 1.0)
+    root = ET.fromstring(drawing([panel], "all").svg)
+    counts = {tag: len(list(root.iter(SVG + tag))) for tag in ("polygon", "circle", "polyline", "path", "image")}
+    assert counts == {"polygon": 1, "circle": 4, "polyline": 1, "path": 1, "image": 2}
+    bars = Panel(categories=("a", "b"))
+    bars.bars([1.0, 2.0])
+    rects = [r for r in ET.fromstring(drawing([bars], "bars").svg).iter(f"{SVG}rect") if "stroke-width" in r.attrib]
+    assert float(rects[1].attrib["width"]) == pytest.approx(2 * float(rects[0].attrib["width"]), rel=0.01)
+
+
+@pytest.mark.parametrize(("low", "high", "found"), [(0.0, 1.0, 6), (-3.0, 7.0, 5), (0.0, 0.03, 4), (10.0, 12.0, 5)])
+def test_ticks_are_round_and_few(low: float, high: float, found: int) -> None:
+    values = ticks(low, high)
+    assert len(values) == found
+    assert all(low - 1e-9 <= value <= high + 1e-9 for value in values)
+
+
+def test_a_logarithmic_axis_is_equal_in_factors() -> None:
+    panel = Panel(y_range=(0.01, 100.0), log_y=True)
+    panel.points([0.0, 1.0, 2.0], [0.1, 1.0, 10.0])
+    ys = [float(c.attrib["cy"]) for c in ET.fromstring(drawing([panel], "log").svg).iter(f"{SVG}circle")]
+    assert ys[0] - ys[1] == pytest.approx(ys[1] - ys[2], abs=0.2)
+
+
+def test_constant_and_empty_data_have_axes_too(tmp_path: Path) -> None:
+    flat = Panel()
+    flat.line([0.0, 1.0], [3.0, 3.0])
+    for panel in (flat, Panel()):
+        made = drawing([panel], "nothing much")
+        assert made.picture().png.startswith(b"\x89PNG")
+    assert made.save(tmp_path / "a.svg").read_text().startswith("<svg")
+    assert made.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(InputError, match="svg"):
+        made.save(tmp_path / "a.pdf")

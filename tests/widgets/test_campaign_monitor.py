@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from widgets.campaign_monitor import CampaignMonitor
+
+Make = Callable[[int], tuple[str, list[str]]]
+
+
+def test_a_finished_archive_is_shown(make_archive: Make) -> None:
+    path, _ = make_archive(5)
+    monitor = CampaignMonitor(path)
+    assert monitor.message == "" and monitor.state == "idle"
+    assert monitor.progress.startswith("made: 5 of 6 runs closed, 5 programs accepted; best mean CRPS 0.")
+    assert (monitor.bar.value, monitor.bar.max) == (5, 6)
+    assert "Expected finite values. Got none." in monitor.boxes["rejected"].value
+    assert "5 accepted, 5 refused" in monitor.boxes["rejected"].value
+    assert "halton" in monitor.boxes["trials"].value
+    assert "I propose &lt;b&gt;waves" in monitor.boxes["transcript"].value
+    assert "3 new roots, 2 links" in monitor.boxes["lineage"].value
+    assert "best so far" in monitor.boxes["best so far"].value
+    assert "Elites" in repr(monitor.static())
+    monitor.type_campaign.value = "unknown"
+    assert "unknown" in monitor.message
+
+
+def test_an_archive_without_a_campaign_says_so(empty: str) -> None:
+    assert "without" in CampaignMonitor(empty).message
+
+
+def test_a_campaign_starts_pauses_resumes_and_stops_without_blocking(tmp_path: Path) -> None:
+    monitor = CampaignMonitor(str(tmp_path / "a.sqlite"), runs=2)
+    began = time.monotonic()
+    monitor.start_button.click()
+    assert time.monotonic() - began < 3.0  # it does not wait for the campaign
+    assert monitor.state == "running" and monitor.start_button.disabled and not monitor.pause_button.disabled
+    assert monitor.process is not None and monitor.process.pid is not None
+    process = psutil.Process(monitor.process.pid)
+    until = time.monotonic() + 60
+    while not (tmp_path / "a.sqlite").exists() and time.monotonic() < until:
+        time.sleep(0.2)
+    monitor.pause_button.click()
+    assert monitor.process.wait(60) == "paused"
+    monitor.refresh()
+    assert monitor.state == "paused" and monitor.start_button.description == "Resume"
+    assert not process.is_running()
+    monitor.start_button.click()
+    again = psutil.Process(monitor.process.pid)
+    assert monitor.state == "running"
+    monitor.close()
+    assert monitor.state == "stopped" and not again.is_running()
+
+
+def test_a_campaign_that_cannot_start_says_why(tmp_path: Path) -> None:
+    (tmp_path / "a.sqlite").write_text("no archive")
+    monitor = CampaignMonitor(str(tmp_path / "a.sqlite"))
+    monitor.start()
+    assert monitor.process is not None and monitor.process.wait(60) == "failed"
+    monitor.refresh()
+    assert "a.sqlite" in monitor.message and monitor.state == "failed"
+    elsewhere = CampaignMonitor(str(tmp_path / "nowhere" / "b.sqlite"))
+    elsewhere.start()
+    assert "log file" in elsewhere.message
+
+
+@pytest.mark.parametrize("trait", ["runs", "seed"])
+def test_options_reach_the_command(tmp_path: Path, trait: str) -> None:
+    monitor = CampaignMonitor(str(tmp_path / "a.sqlite"))
+    getattr(monitor, f"pick_{trait}").value = 7
+    words = monitor._command()
+    assert words[words.index({"runs": "--iterations", "seed": "--seed"}[trait]) + 1] == "7"

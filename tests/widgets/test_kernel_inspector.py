@@ -1,0 +1,135 @@
+"""Traits are set that a browser would set, and the picture, the verdict and the messages are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kernaut.archive.store import Archive
+from kernaut.program.program import save_candidate
+from kernaut.program.templates import template
+from widgets.kernel_inspector import KernelInspector
+
+Make = Callable[[int], tuple[str, list[str]]]
+HANGS = "import torch\n\n\ndef transform_point(x, parameters):\n    while True:\n        pass\n"
+NOT_PSD = "import torch\n\n\ndef kernel_matrix(x, parameters):\n    return 0.0 * (x @ x.mT) - 1.0\n"
+
+
+@pytest.fixture
+def inspector() -> Iterator[KernelInspector]:
+    made = KernelInspector()
+    yield made
+    made.close()
+
+
+def test_it_opens_on_a_library_kernel(inspector: KernelInspector) -> None:
+    assert inspector.message == "" and not inspector.busy
+    assert inspector.drawn is not None and "functions from the prior" in inspector.drawn.alt
+    assert 'alt="4 functions' in inspector.picture.value
+    assert [slider.description for slider in inspector.sliders.children] == ["variance", "lengthscale"]
+
+
+def test_a_slider_changes_the_picture_and_the_values(inspector: KernelInspector) -> None:
+    before = inspector.picture.value
+    inspector.sliders.children[1].value = 0.05
+    assert inspector.values == {"lengthscale": pytest.approx(0.05)}
+    assert inspector.picture.value != before
+    inspector.choice = "rbf-lengthscale-0.5"
+    assert inspector.values == {}
+
+
+@pytest.mark.parametrize("view", ["functions of two inputs", "Gram matrix", "along each input", "nearest references"])
+def test_views_are_chosen_by_the_control(inspector: KernelInspector, view: str) -> None:
+    inspector.pick_view.value = view
+    assert inspector.view == view
+    assert inspector.message == "" and inspector.drawn is not None
+
+
+def test_a_view_that_does_not_apply_says_why(inspector: KernelInspector) -> None:
+    inspector.choice = "linear"
+    inspector.view = "spectrum"
+    assert "stationary" in inspector.message and inspector.drawn is None
+    inspector.dimension, inspector.view = 1, "functions of two inputs"
+    assert "2 input dimensions" in inspector.message
+    inspector.dimension = 2
+    assert inspector.message == ""
+
+
+def test_typing_starts_from_the_template_and_is_judged(inspector: KernelInspector) -> None:
+    inspector.pick_origin.value = "typed"
+    assert inspector.source == template("input_transform").source
+    assert inspector.tier == "T2" and "Tier T2" in inspector.verdict.value
+    inspector.pick_contract.value = "spectral"
+    assert inspector.type_source.value == template("spectral").source
+    assert inspector.tier == "T2"
+    (slider,) = inspector.sliders.children
+    assert slider.description == "frequency"
+
+
+def test_a_syntax_error_is_a_message(inspector: KernelInspector) -> None:
+    inspector.origin = "typed"
+    inspector.type_source.value = "def transform_point(x, parameters:\n"
+    assert "syntax error at line 1" in inspector.message
+    assert inspector.drawn is None and inspector.tier == ""
+    inspector.type_source.value = template("input_transform").source
+    assert inspector.message == "" and inspector.drawn is not None
+
+
+def test_wrong_parameters_are_a_message(inspector: KernelInspector) -> None:
+    inspector.origin = "typed"
+    inspector.type_parameters.value = '{"bend": '
+    assert "JSON" in inspector.message
+    inspector.type_parameters.value = "[1]"
+    assert "JSON object" in inspector.message
+
+
+def test_a_program_that_hangs_is_ended_and_is_a_message(inspector: KernelInspector) -> None:
+    inspector.origin = "typed"
+    inspector.type_source.value = HANGS
+    assert "timed out" in inspector.message
+    assert inspector.tier == "none" and inspector.drawn is None and not inspector.busy
+
+
+def test_a_matrix_that_is_no_covariance_is_a_message(inspector: KernelInspector) -> None:
+    inspector.origin = "typed"
+    inspector.contract = "unverified"
+    assert inspector.tier == "T1" and "diagnostics only" in inspector.message
+    inspector.type_source.value = NOT_PSD
+    assert inspector.tier == "T0"
+    assert "no function has these covariances" in inspector.message
+    inspector.view = "Gram matrix"
+    assert inspector.drawn is not None and "NOT positive semidefinite" in inspector.drawn.alt
+
+
+def test_programs_of_an_archive_and_of_a_file(inspector: KernelInspector, make_archive: Make, tmp_path: Path) -> None:
+    inspector.archive, ids = make_archive(2)
+    inspector.origin = "archive"
+    assert inspector.message == "" and inspector.choice in ids and inspector.tier == "T2"
+    inspector.pick_choice.value = next(key for key in ids if key != inspector.choice)
+    assert inspector.subject is not None and inspector.subject.candidate_id == inspector.choice
+    save_candidate(template("closure"), tmp_path / "a.json")
+    inspector.pick_origin.value = "file"
+    inspector.type_file.value = str(tmp_path / "a.json")
+    assert inspector.tier == "T2" and inspector.drawn is not None
+    inspector.type_file.value = str(tmp_path / "nothing.json")
+    assert "readable candidate file" in inspector.message
+
+
+def test_an_empty_archive_and_a_missing_program_are_messages(inspector: KernelInspector, empty: str) -> None:
+    inspector.archive = empty
+    inspector.origin = "archive"
+    assert inspector.message != "" and inspector.drawn is None
+    inspector.choice = "0123456789abcdef"
+    assert "0123456789abcdef" in inspector.message
+    with Archive.open(empty, read_only=True) as archive:
+        assert archive.programs() == ()
+
+
+def test_the_static_form_holds_picture_source_and_evidence() -> None:
+    inspector = KernelInspector(template("feature_map"))
+    text = repr(inspector.static())
+    assert "def feature_point" in text and "positive_semidefinite" in text and "functions from the prior" in text
+    assert "data:image/png" in inspector.static().html()
+    inspector.close()
