@@ -26,7 +26,12 @@ def references(
         int | None, typer.Option("--episodes-per-family", help="Episodes of each family. [default: 10; glucose: 6]")
     ] = None,
     archive: Annotated[
-        str | None, typer.Option("--archive", metavar="PATH", help="Keep the reference programs in this archive.")
+        str | None,
+        typer.Option(
+            "--archive",
+            metavar="PATH",
+            help="Keep each reference program there once it is tuned; the same command goes on after the last one.",
+        ),
     ] = None,
     chembench_root: Annotated[
         str | None, typer.Option("--chembench-root", metavar="DIR", help="For enzymes: a checkout of LLM-AutoSciLab.")
@@ -37,7 +42,10 @@ def references(
     workers: WorkersOption = None,
     out: OutOption = None,
 ) -> None:
-    """Tune every reference on meta-training episodes, score it on one split, and print the table; --out has the whole report."""
+    """Tune every reference on meta-training episodes, score it on one split, and print the table; --out has the whole report.
+
+    This takes minutes. With --archive an interrupted command tunes only what is still missing.
+    """
     from kernaut.errors import InputError
     from kernaut.search.reference_table import reference_report, table_lines
 
@@ -62,6 +70,7 @@ def references(
             archive=archive,
             workers=count,
             told=progress.tell,
+            done=progress.at,
         )
     if out is not None:
         write_json(report, out)

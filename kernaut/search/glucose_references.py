@@ -6,6 +6,7 @@ The first two are programs, tuned on meta-training patients and frozen.  The las
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from kernaut.kernels.library import base_kernel
 from kernaut.program.parameters import ParameterSpec
 from kernaut.program.program import KernelProgram
 from kernaut.scoring.predictive import predictive_scores
-from kernaut.search.reference_programs import BASE, STEPS, best_of, tuned
+from kernaut.search.reference_programs import BASE, Recipe, best_of, tuned
 
 Array = NDArray[np.float64]
 Predict = Callable[[Episode], tuple[Array, Array]]
@@ -44,6 +45,7 @@ def transform_point(x, parameters):
     return torch.cat((times, torch.stack((parameters["meal"] * u[1], parameters["bolus"] * u[3]))))
 '''
 _SCALES = ("now", "fed", "dosed", "meal", "bolus")
+PHYSIOLOGICAL = "reference-physiological-library"
 LIBRARY = (
     ("meal_rise", "bolus_fall", "drift", "broad_matern"),
     ("meal_pulse", "bolus_pulse", "drift", "broad_matern"),
@@ -52,11 +54,12 @@ LIBRARY = (
 """Blocks of the physiological library's kernels: absorption and action, cumulative, transient and both."""
 
 
-def glucose_programs(groups: Sequence[Group]) -> list[KernelProgram]:
+def glucose_recipes(groups: Sequence[Group], steps: int) -> list[Recipe]:
     """Relative-time ARD, and the best kernel of the physiological library on meta-training; both tuned.
 
     Args:
         groups: stacked meta-training tuning episodes.
+        steps: gradient steps.
     """
     relative = KernelProgram(
         name="reference-relative-time-ard",
@@ -66,14 +69,18 @@ def glucose_programs(groups: Sequence[Group]) -> list[KernelProgram]:
         rationale="Reference: ARD Matern-5/2 on times relative to meal and bolus.",
         space=tuple(ParameterSpec(name, "float", "log", 0.02, 50.0) for name in _SCALES),
     )
-    library = [tuned(_physiological(blocks), groups, STEPS) for blocks in LIBRARY]
-    return [tuned(relative, groups, STEPS), best_of(library, groups)]
+
+    def library() -> KernelProgram:
+        return best_of([tuned(physiological(blocks), groups, steps) for blocks in LIBRARY], groups)
+
+    return [Recipe(relative.name, partial(tuned, relative, groups, steps)), Recipe(PHYSIOLOGICAL, library)]
 
 
-def _physiological(blocks: tuple[str, ...]) -> KernelProgram:
+def physiological(blocks: tuple[str, ...]) -> KernelProgram:
+    """A kernel of the physiological library before tuning."""
     genome = Genome("closure", tuple(name for name in GLUCOSE.blocks if name in blocks))
     return KernelProgram(
-        name="reference-physiological-library",
+        name=PHYSIOLOGICAL,
         contract="closure",
         source=genome.source(),
         parameters=genome.parameters(),

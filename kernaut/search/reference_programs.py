@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,18 +22,22 @@ from kernaut.episodes.benchmark import Benchmark
 from kernaut.errors import KernautError
 from kernaut.evaluation.evaluate import Setting, evaluate
 from kernaut.evaluation.outcome import mean_crps
+from kernaut.evaluation.references import MIN_PER_FAMILY
 from kernaut.evaluation.subject import Subject, program_subject
 from kernaut.fitting.objective import mean_query_crps
-from kernaut.fitting.prefixes import Group
+from kernaut.fitting.prefixes import Group, PrefixGroup
 from kernaut.kernels.interpreter import interpret
 from kernaut.program.parameters import ParameterSpec
 from kernaut.program.program import KernelProgram
 from kernaut.search.tuning import refine
 
 STEPS = 40
-SERIES_STEPS = 12
-"""Gradient steps on long records, whose kernels have few parameters."""
+LONG_STEPS = 12
+"""Gradient steps on long episodes, each of which costs some seconds."""
+MOST_LONG = 3
+"""Most tuning episodes a family where episodes are long."""
 DEPTH = 3
+COMPOSITIONAL = "reference-compositional-search"
 FEATURES = 128
 GRID_COMPONENTS = {"cube": (0.0, 0.25, 0.5, 1.0, 1.5, 2.0), "series": (0.0, 0.5, 25.0, 30.0, 40.0, 50.0)}
 BASE = {"kind": "matern52", "lengthscale": 1.0}
@@ -65,42 +71,40 @@ def closure_tree(parameters):
 '''
 
 
-def reference_programs(
-    benchmark: Benchmark,
-    options: Mapping[str, Any],
-    winners: Sequence[Subject],
-    done: Callable[[str], None] | None = None,
-) -> list[KernelProgram]:
-    """Build and tune every reference program of a benchmark.
+@dataclass(frozen=True, eq=False)
+class Recipe:
+    """A reference program to be.
+
+    Args:
+        name: of the program that comes of it.
+        make: builds and tunes it.
+    """
+
+    name: str
+    make: Callable[[], KernelProgram]
+
+
+def reference_recipes(benchmark: Benchmark, options: Mapping[str, Any], winners: Sequence[Subject]) -> list[Recipe]:
+    """How each reference program of a benchmark is made, which may take minutes for each.
 
     Args:
         benchmark: the benchmark.
         options: what it was made with.
         winners: the best fixed kernel of each family, which the compositional search combines.
-        done: called with the name of each finished program.
-
-    Returns:
-        Tuned programs; one that cannot be tuned keeps its starting values.
     """
-    setting = Setting(
-        benchmark.name,
-        "train",
-        min(benchmark.refinement_episodes, benchmark.most_per_family),
-        FrozenMapping(options),
-        tuning=True,
-    )
-    steps = SERIES_STEPS if benchmark.reference_grid == "series" else STEPS
-    found = []
-    for start in starting_programs(benchmark):
-        found.append(tuned(start, setting.episodes(), steps))
-        if done is not None:
-            done(start.name)
-    found.append(
-        compositional_search(winners, Setting(benchmark.name, "train", 2, FrozenMapping(options), tuning=True))
-    )
-    if done is not None:
-        done(found[-1].name)
-    return found
+    groups, steps = tuning_groups(benchmark, options)
+    compared = Setting(benchmark.name, "train", MIN_PER_FAMILY, FrozenMapping(options), tuning=True)
+    found = [Recipe(start.name, partial(tuned, start, groups, steps)) for start in starting_programs(benchmark)]
+    return [*found, Recipe(COMPOSITIONAL, partial(compositional_search, winners, compared))]
+
+
+def tuning_groups(benchmark: Benchmark, options: Mapping[str, Any]) -> tuple[tuple[Group, ...], int]:
+    """Meta-training tuning episodes of a benchmark, and gradient steps on them: fewer of both where episodes are long."""
+    count = min(benchmark.refinement_episodes, benchmark.most_per_family)
+    setting = Setting(benchmark.name, "train", count, FrozenMapping(options), tuning=True)
+    if not any(isinstance(group, PrefixGroup) for group in replace(setting, per_family=1).episodes()):
+        return setting.episodes(), STEPS
+    return replace(setting, per_family=min(count, MOST_LONG)).episodes(), LONG_STEPS
 
 
 def starting_programs(benchmark: Benchmark) -> list[KernelProgram]:
@@ -169,7 +173,7 @@ def compositional_search(winners: Sequence[Subject], training: Setting, depth: i
     bases = [{"op": "base", **thaw(w.content)} for w in winners if not isinstance(w.content, KernelProgram)]
     best, best_score = bases[0], math.inf
     current: dict[str, Any] | None = None
-    for level in range(depth):
+    for _ in range(depth):
         tried = (
             bases
             if current is None
@@ -183,8 +187,7 @@ def compositional_search(winners: Sequence[Subject], training: Setting, depth: i
         if score >= best_score:
             break
         best, best_score, current = tried[index], score, tried[index]
-        assert level < depth
-    return _expression(best, name="reference-compositional-search")
+    return _expression(best, name=COMPOSITIONAL)
 
 
 def _expression(tree: Mapping[str, Any], name: str = "expression") -> KernelProgram:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from kernaut.archive.records import EvidenceRecord
 from kernaut.archive.store import Archive
 from kernaut.digest import FrozenMapping
+from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.episode import require_per_family
 from kernaut.episodes.registry import benchmark_named
+from kernaut.errors import ArchiveError
 from kernaut.evaluation.evaluate import Setting
-from kernaut.evaluation.references import family_winners, references_of
-from kernaut.evaluation.report import package_versions, predictive_section
+from kernaut.evaluation.references import MIN_PER_FAMILY, family_winners, references_of
+from kernaut.evaluation.report import package_versions, predictive_section, source_digest
 from kernaut.program.program import KernelProgram
 from kernaut.search.benchmarking import BenchmarkOptions, benchmark_report
-from kernaut.search.glucose_references import FORECASTERS, forecaster_outcomes, glucose_programs
-from kernaut.search.reference_programs import reference_programs
+from kernaut.search.glucose_references import FORECASTERS, forecaster_outcomes, glucose_recipes
+from kernaut.search.reference_programs import reference_recipes, tuning_groups
 from kernaut.search.selection import VALIDATION_EPISODES
 from kernaut.verification.verify import verify
 
@@ -29,6 +33,7 @@ def reference_report(
     archive: str | None = None,
     workers: int = 1,
     told: Callable[[str], None] | None = None,
+    done: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Tune references on meta-training and score them on one split.
 
@@ -37,31 +42,24 @@ def reference_report(
         options: what it is made with.
         split: ``train``, ``validation`` or ``test``.
         per_family: episodes a family; 10, or as many as there are, if absent.
-        archive: where reference programs are kept, and looks are counted.
+        archive: where each reference program is kept as soon as it is tuned, and taken from when it is there already; looks are counted in it.
         workers: processes.
         told: called with a line for each finished part.
+        done: called with a part's name, how much of it is finished, and of how much.
 
     Returns:
         A benchmark report; ``forecasters`` lists references that are no kernels.
 
     Raises:
-        InputError: for an unknown benchmark or option.
+        InputError: for an unknown benchmark, option or split, or an episode count out of range.
+        ArchiveError: when a program is to be kept in an archive that is frozen.
     """
     made = benchmark_named(benchmark, **options)
     count = min(VALIDATION_EPISODES, made.most_per_family) if per_family is None else per_family
-    training = Setting(benchmark, "train", 2, FrozenMapping(options))
-    winners = [winner.subject for winner in family_winners(references_of(made), training, workers=workers)]
-    _tell(told, f"{len(winners)} winners of the fixed grid")
-    programs = reference_programs(made, options, winners, told)
-    if benchmark == "glucose":
-        refinement = Setting(benchmark, "train", made.most_per_family, FrozenMapping(options), tuning=True)
-        programs += glucose_programs(refinement.episodes())
-        _tell(told, "glucose programs")
+    made.episodes(split, require_per_family(count, made.most_per_family))
     opened = Archive.open_or_create(archive) if archive is not None else None
     try:
-        if opened is not None:
-            for program in programs:
-                _keep(opened, program, made.dimensions)
+        programs = _programs(made, options, opened, workers, told, done)
         report = benchmark_report(
             BenchmarkOptions(
                 benchmark=benchmark,
@@ -73,19 +71,53 @@ def reference_report(
             archive=opened,
             files=programs,
             workers=workers,
+            on_reference=partial(_at, done, "references", len(references_of(made))),
+            done=lambda finished, total: _at(done, "evaluations", total, finished),
         )
     finally:
         if opened is not None:
             opened.close()
     if benchmark == "glucose":
-        report["forecasters"] = [
-            {
-                "name": name,
-                "splits": {split: {"predictive": predictive_section(_outcomes(name, split, count, options))}},
-            }
-            for name in FORECASTERS
-        ]
+        report["forecasters"] = []
+        for name in FORECASTERS:
+            section = predictive_section(_outcomes(name, split, count, options))
+            report["forecasters"].append({"name": name, "splits": {split: {"predictive": section}}})
+            _tell(told, name)
     return report
+
+
+def _programs(
+    made: Benchmark,
+    options: Mapping[str, Any],
+    archive: Archive | None,
+    workers: int,
+    told: Callable[[str], None] | None,
+    done: Callable[[str, int, int], None] | None,
+) -> list[KernelProgram]:
+    """Every reference program: from the archive where an earlier command of this version left it there, otherwise made now."""
+    origin = f"reference {made.name} {made.digest()[:8]} of source {source_digest()}"
+    kept = {} if archive is None else {r.program.name: r.program for r in archive.candidates() if r.origin == origin}
+    training = Setting(made.name, "train", MIN_PER_FAMILY, FrozenMapping(options))
+    subjects = references_of(made)
+    winners = family_winners(subjects, training, workers=workers, done=partial(_at, done, "grid", len(subjects)))
+    _tell(told, f"{len(winners)} winners of the fixed grid")
+    recipes = reference_recipes(made, options, [winner.subject for winner in winners])
+    if made.name == "glucose":
+        recipes += glucose_recipes(*tuning_groups(made, options))
+    if archive is not None and archive.frozen() is not None and not {r.name for r in recipes} <= set(kept):
+        raise ArchiveError(
+            f"Expected an archive that takes reference programs. Got {archive.location}, which is frozen.",
+            hint="Keep them in an archive of their own.",
+        )
+    for recipe in recipes:
+        if recipe.name in kept:
+            _tell(told, f"{recipe.name}, tuned before")
+            continue
+        kept[recipe.name] = recipe.make()
+        if archive is not None:
+            _keep(archive, kept[recipe.name], made.dimensions, origin)
+        _tell(told, recipe.name)
+    return [kept[recipe.name] for recipe in recipes]
 
 
 def table_lines(report: Mapping[str, Any], split: str) -> list[str]:
@@ -111,14 +143,19 @@ def _outcomes(name: str, split: str, count: int, options: Mapping[str, Any]) -> 
     return forecaster_outcomes(FORECASTERS[name], split, count, options.get("data"))
 
 
-def _keep(archive: Archive, program: KernelProgram, dimensions: tuple[int, ...]) -> None:
+def _keep(archive: Archive, program: KernelProgram, dimensions: tuple[int, ...], origin: str) -> None:
     """Store a reference program with its evidence."""
     evidence = verify(program, dimensions, 0)
     versions = {name: version for name, version in package_versions().items() if version is not None}
     record = EvidenceRecord(program.id, evidence.accepted, evidence.tier, dimensions, 0, evidence.to_json(), versions)
-    archive.import_candidate(program, record, "reference")
+    archive.import_candidate(program, record, origin)
 
 
 def _tell(told: Callable[[str], None] | None, line: str) -> None:
     if told is not None:
         told(line)
+
+
+def _at(done: Callable[[str, int, int], None] | None, part: str, total: int, finished: int) -> None:
+    if done is not None:
+        done(part, finished, total)
