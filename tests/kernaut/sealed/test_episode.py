@@ -100,7 +100,7 @@ SLOW = {
     "spins": "while True: pass",
     "ignores signals": "signal.alarm\nwhile True:\n    try:\n        time.sleep(60)\n    except BaseException: pass",
     "thinks after a query": "evaluate(task.space.centre())\ntime.sleep(60)",
-    "drips bytes": "for byte in b'KRN1' * 40:\n    raw(bytes([byte])) if False else None\n    time.sleep(1)",
+    "drips bytes": "for byte in b'KRN1' + bytes(90):\n    raw(bytes([byte]))\n    time.sleep(0.05)\ntime.sleep(60)",
 }
 
 
