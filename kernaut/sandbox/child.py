@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernaut.digest import thaw
+from kernaut.digest import loads_finite, thaw
 from kernaut.errors import FailureState, InputError, SandboxFailure
 from kernaut.sandbox import messages
 from kernaut.sandbox.limits import Limits
@@ -88,9 +88,9 @@ class Child:
             SandboxFailure: ``refused``, ``failed``, ``crashed`` or ``timed out``, with the reason.
             InputError: for points that do not fit the calling.
         """
-        if self.program.calling == "tree":
+        if self.program.calling in ("tree", "json"):
             raise InputError(
-                "Expected a program that is called with points or a dimension. Got a tree; use Child.tree."
+                f"Expected a program that is called with points or a dimension. Got one called by {self.program.calling}."
             )
         arrays = self._points(points)
         dimension = self._dimension(input_dimension)
@@ -114,6 +114,27 @@ class Child:
         reply = self._request(messages.TREE, 0, (), parameters, 0)
         (values,) = checked_values(reply.arrays, "tree", (), 0)
         return reply.text.decode("utf-8", "replace"), values
+
+    def ask(self, request: Any) -> Any:
+        """The answer of a ``json`` program.
+
+        Args:
+            request: a finite JSON value of at most 4 MiB of text.
+
+        Returns:
+            A JSON value, parsed; its content is the program's word.
+
+        Raises:
+            SandboxFailure: with state and reason.
+            InputError: for a program of another calling, or a request that is no JSON.
+        """
+        if self.program.calling != "json":
+            raise InputError(f"Expected a program called by json. Got one called by {self.program.calling}.")
+        reply = self._exchange(Frame(messages.ASK, text=_json_text(request, "a request")))
+        try:
+            return loads_finite(bytes(reply.text), "the program's answer")
+        except InputError as error:
+            raise SandboxFailure("failed", error.message) from error
 
     def pullback(
         self,
@@ -170,12 +191,11 @@ class Child:
     def _request(
         self, kind: int, flags: int, arrays: tuple[Floats, ...], parameters: Mapping[str, Any], dimension: int
     ) -> Frame:
-        try:
-            text = json.dumps({"parameters": thaw(parameters), "dimension": dimension}, allow_nan=False).encode("utf-8")
-        except (TypeError, ValueError) as error:
-            raise InputError(f"Expected parameters of finite JSON values. Got: {error}.") from error
-        if len(text) > messages.MAX_TEXT:
-            raise InputError(f"Expected parameters of at most {messages.MAX_TEXT} bytes. Got {len(text)}.")
+        text = _json_text({"parameters": thaw(parameters), "dimension": dimension}, "parameters")
+        return self._exchange(Frame(kind, flags, arrays, text))
+
+    def _exchange(self, request: Frame) -> Frame:
+        """Send one request and take its reply within the request's deadline."""
         seconds = self._limits.request_seconds
         with self._lock:
             deadline = time.monotonic() + seconds
@@ -187,7 +207,7 @@ class Child:
                 )
             with self._interruptible():
                 self._require_silence()
-                self._send(Frame(kind, flags, arrays, text), deadline, seconds)
+                self._send(request, deadline, seconds)
                 reply = self._receive(deadline, seconds)
         return self._accept(reply)
 
@@ -288,6 +308,21 @@ class Child:
         if dimension is None or dimension < 1:
             raise InputError(f"Expected input_dimension of at least 1. Got {dimension!r}.")
         return int(dimension)
+
+
+def _json_text(value: Any, what: str) -> bytes:
+    """A value as UTF-8 JSON that fits a frame.
+
+    Raises:
+        InputError: when it is no finite JSON, or too long.
+    """
+    try:
+        text = json.dumps(value, allow_nan=False).encode("utf-8")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Expected {what} of finite JSON values. Got: {error}.") from error
+    if len(text) > messages.MAX_TEXT:
+        raise InputError(f"Expected {what} of at most {messages.MAX_TEXT} bytes. Got {len(text)}.")
+    return text
 
 
 def _readable(text: bytes) -> str:

@@ -78,6 +78,8 @@ class _Runner:
         Raises:
             ProgramError: when there is no value.
         """
+        if request.kind == messages.ASK:
+            return self._answer_json(request.text)
         record = json.loads(request.text)
         parameters, dimension = Parameters(record["parameters"]), record["dimension"]
         points: Floats | None = None
@@ -106,6 +108,17 @@ class _Runner:
                 f"the output limit was reached: a reply of {size / messages.MIB:.1f} MiB where {self._limits.output_mib} MiB are allowed"
             )
         return Frame(messages.VALUE, self.flags, arrays, text)
+
+    def _answer_json(self, text: bytes) -> Frame:
+        """Call the entry point of a fresh run with one JSON value."""
+        function, names = self._source.entry()
+        answer = json.dumps(function(json.loads(text)), allow_nan=False).encode("utf-8")
+        names.clear()
+        if len(answer) > messages.MAX_TEXT:
+            raise ProgramError(
+                f"the output limit was reached: {len(answer)} bytes where {messages.MAX_TEXT} are allowed"
+            )
+        return Frame(messages.VALUE, text=answer)
 
     def _evaluate(self, points: Floats | None, parameters: Parameters, dimension: int) -> tuple[Floats, ...]:
         empty = points is not None and len(points) == 0

@@ -35,10 +35,16 @@ _NUMPY_MODULES = """
 math numpy numpy.linalg numpy.fft numpy.polynomial numpy.polynomial.polynomial numpy.polynomial.chebyshev
 numpy.polynomial.legendre numpy.polynomial.hermite numpy.polynomial.hermite_e numpy.polynomial.laguerre __future__
 """
+_PYTHON_MODULES = """
+__future__ ast bisect collections collections.abc copy datetime decimal fractions functools hashlib heapq itertools json keyword math numbers
+numpy operator random re statistics string textwrap types typing
+"""
+_KEPT_FROM_PYTHON = ("breakpoint", "exit", "help", "input", "open", "quit")
 _TORCH_MODULES = "torch torch.linalg torch.special torch.fft torch.nn torch.nn.functional"
 ALLOWED_MODULES = {
     "numpy": tuple(_NUMPY_MODULES.split()),
     "torch": (*_NUMPY_MODULES.split(), *_TORCH_MODULES.split()),
+    "python": tuple(_PYTHON_MODULES.split()),
 }
 """Modules a program may import, by backend."""
 
@@ -74,7 +80,10 @@ class Source:
 
     def __init__(self, program: SandboxProgram) -> None:
         self.program = program
-        self._builtins = {name: getattr(builtins, name) for name in ALLOWED_BUILTINS}
+        names = ALLOWED_BUILTINS
+        if program.backend == "python":
+            names = tuple(name for name in dir(builtins) if name not in _KEPT_FROM_PYTHON)
+        self._builtins = {name: getattr(builtins, name) for name in names}
         self._builtins["__import__"] = _importer(program)
         try:
             self._code: CodeType = compile(

@@ -26,7 +26,7 @@ _FIRST = 1 << 16
 _PADDING = ((0, 0), (0,), ())
 
 # kinds, client to child
-LOAD, EVALUATE, TREE, PULLBACK = 1, 2, 3, 4
+LOAD, EVALUATE, TREE, PULLBACK, ASK = 1, 2, 3, 4, 5
 # kinds, child to client
 HELLO, VALUE, FAILED, REFUSED = 16, 17, 18, 19
 # flags of a request

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from kernaut.errors import InputError
 
-Calling = Literal["point", "coordinate", "dimension", "tree", "matrix"]
-Backend = Literal["torch", "numpy"]
+Calling = Literal["point", "coordinate", "dimension", "tree", "matrix", "json"]
+Backend = Literal["torch", "numpy", "python"]
 Floats = NDArray[np.float64]
 
 
@@ -23,12 +23,13 @@ class SandboxProgram:
         source: Python text; it is executed anew for each request (numpy: for each point).
         entry_point: the module-level function to call.
         calling: ``point`` (one point, d), ``coordinate`` (one number), ``dimension`` (the input dimension), ``tree``
-            (parameters alone) or ``matrix`` (all points, n x d).
+            (parameters alone), ``matrix`` (all points, n x d) or ``json`` (one JSON value, which it answers with another).
         backend: ``torch`` (float parameters arrive as 0-d float64 tensors, points are vectorized) or ``numpy`` (plain Python
-            values, point by point).
+            values, point by point); ``python``, for ``json`` alone, is meant for trusted text that runs the untrusted text it is sent: it has
+            Python's builtins and a part of the standard library (see :data:`kernaut.sandbox.execution.ALLOWED_MODULES`).
 
     Raises:
-        InputError: for an unknown calling or backend.
+        InputError: for an unknown calling or backend, or ``json`` without ``python``.
     """
 
     source: str
@@ -41,6 +42,8 @@ class SandboxProgram:
             raise InputError(f"Expected a calling of {', '.join(get_args(Calling))}. Got {self.calling!r}.")
         if self.backend not in get_args(Backend):
             raise InputError(f"Expected a backend of {', '.join(get_args(Backend))}. Got {self.backend!r}.")
+        if (self.calling == "json") != (self.backend == "python"):
+            raise InputError(f"Expected backend python for calling json alone. Got {self.backend} and {self.calling}.")
 
 
 @dataclass(frozen=True, eq=False)

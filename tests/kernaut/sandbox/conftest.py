@@ -20,6 +20,7 @@ ENTRY_POINTS = {
     "dimension": "spectral_components",
     "tree": "closure_tree",
     "matrix": "kernel_matrix",
+    "json": "answer",
 }
 
 Load = Callable[..., Child]

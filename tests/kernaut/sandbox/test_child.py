@@ -467,3 +467,56 @@ def test_numbers_pass_unchanged(affine: Child, rows: list[list[float]], factor: 
     points = np.array(rows)
     (values,) = affine.evaluate(points, {"a": factor, "n": count})
     np.testing.assert_array_equal(values, np.concatenate([points * factor, points[:, :1] + count], axis=1))
+
+
+JSON_ANSWER = """
+import ast
+import collections
+
+count = collections.Counter()
+
+def answer(request):
+    count["asked"] += 1
+    exec(request.get("run", ""), {})
+    return {"asked": count["asked"], "sum": sum(request["numbers"]), "nodes": len(list(ast.walk(ast.parse("x + 1"))))}
+"""
+
+
+def test_a_json_program_answers_json_and_keeps_nothing(load: Load) -> None:
+    child = load(JSON_ANSWER, "json", "python")
+    for _ in range(2):
+        assert child.ask({"numbers": [1, 2.5]}) == {"asked": 1, "sum": 3.5, "nodes": 7}
+
+
+@pytest.mark.parametrize(
+    ("run", "state"),
+    [
+        ("raise ValueError('x')", "failed"),
+        ("raise SystemExit", "failed"),
+        ("open('/etc/passwd')", "failed"),
+        ("import os", "refused"),
+        ("import ast; ast.sys.modules['os'].fork()", "refused"),
+        ("import ast; ast.sys.modules['os'].system('true')", "refused"),
+        ("import ast; ast.sys.modules['io'].open('/etc/passwd')", "refused"),
+    ],
+)
+def test_what_a_json_program_runs_is_confined(load: Load, run: str, state: str) -> None:
+    child = load(JSON_ANSWER, "json", "python")
+    with pytest.raises(SandboxFailure) as caught:
+        child.ask({"numbers": [], "run": run})
+    assert caught.value.state == state
+
+
+def test_answers_that_are_no_json_and_requests_that_are_none(load: Load) -> None:
+    for source in ("def answer(r):\n    return {1, 2}", "def answer(r):\n    return float('nan')"):
+        with pytest.raises(SandboxFailure) as caught:
+            load(source, "json", "python").ask(1)
+        assert caught.value.state == "failed"
+    with pytest.raises(SandboxFailure, match="output limit"):
+        load("def answer(r):\n    return 'x' * (5 << 20)", "json", "python").ask(1)
+    with pytest.raises(InputError, match="finite JSON"):
+        load(JSON_ANSWER, "json", "python").ask(float("nan"))
+    with pytest.raises(InputError, match="called by json"):
+        load(TORCH_POINT).ask(1)
+    with pytest.raises(InputError, match="called by json"):
+        load(JSON_ANSWER, "json", "python").evaluate(None, {})

@@ -15,3 +15,10 @@ def test_an_unknown_calling_or_backend_is_refused(values: tuple[Any, Any], named
     with pytest.raises(InputError, match=named):
         SandboxProgram("", "f", *values)
     assert SandboxProgram("", "f", "point", "numpy").calling == "point"
+
+
+@pytest.mark.parametrize(("calling", "backend"), [("json", "numpy"), ("point", "python")])
+def test_json_and_python_belong_together(calling: Any, backend: Any) -> None:
+    with pytest.raises(InputError, match="python for calling json alone"):
+        SandboxProgram("", "f", calling, backend)
+    assert SandboxProgram("", "f", "json", "python").backend == "python"
