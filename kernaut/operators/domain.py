@@ -1,0 +1,57 @@
+"""What the loop needs of a domain: verdicts of an operator over an electorate, screens, and what an author is shown.
+
+Installed packages offer further domains under the entry point group ``kernaut.domains``: a function of keyword options that returns a :class:`Domain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernaut.operators.records import Electorate, Operator, Verdicts
+from kernaut.operators.symptoms import Symptom
+
+
+class Domain(Protocol):
+    """A kind of task with candidates, some of them labelled.
+
+    Attributes:
+        name: the domain's name.
+        synthetic: what reports must say about where its candidates come from; empty when they are natural.
+    """
+
+    name: str
+    synthetic: str
+
+    def electorate(self, name: str) -> Electorate:
+        """The electorate of a name such as ``train``."""
+
+    def examine(self, operator: Operator, electorate: Electorate) -> Verdicts:
+        """The operator's verdicts on the candidates in V; the others are not asked, which counts as an abstention without a reason.
+
+        Raises:
+            ProgramRefused: when the source breaks a rule.
+        """
+
+    def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
+        """Why an operator could rebuild the oracle, a sentence for each screen that it fails."""
+
+    def symptoms(self) -> Sequence[Symptom]:
+        """The measurable symptoms that the offline author composes operators from."""
+
+    def measure(self, electorate: Electorate) -> NDArray[np.float64]:
+        """``n x s`` values of the symptoms, NaN where one could not be measured or the candidate is not in V."""
+
+    def hand_written(self) -> Sequence[Operator]:
+        """Operators written by hand, the baseline."""
+
+    def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
+        """A candidate and its task for an authoring request."""
+
+
+def unasked(electorate: Electorate) -> Verdicts:
+    """Verdicts of an operator that was asked nothing."""
+    return Verdicts(np.full(len(electorate.candidates), -1, dtype=np.int8))

@@ -1,0 +1,283 @@
+"""The loop: find the largest collision, ask for an operator that tells its labels apart, screen it, consult the gate, go on.
+
+Every authoring call becomes one ledger entry, whatever came of it.  A journal remembers entries, so that an interrupted run goes on where it stopped and a finished one
+can be read again without author or sandbox.  Reference: protocol section "EvalCEGAR"; the collision is CEGAR's counterexample.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kernaut.errors import InputError, ProgramRefused
+from kernaut.operators.admission import ARMS, MIN_HELPED, Arm, consult, union
+from kernaut.operators.authoring import Attempt, OperatorAuthor, Request
+from kernaut.operators.collisions import Collision, collisions
+from kernaut.operators.domain import Domain
+from kernaut.operators.records import Electorate, Operator, Verdicts
+from kernaut.seeds import stable_seed
+
+ATTEMPTS = 3
+MOST_CALLS = 60
+
+
+@dataclass(frozen=True)
+class LoopOptions:
+    """How a run goes.
+
+    Args:
+        seed: the run's seed.
+        arm: what targets and what gates.
+        attempts: failed attempts at each level before the next step.
+        most_calls: authoring calls of the run.
+        min_helped: tasks an operator must help.
+
+    Raises:
+        InputError: for an unknown arm or a number below 1.
+    """
+
+    seed: int = 0
+    arm: Arm = "collision"
+    attempts: int = ATTEMPTS
+    most_calls: int = MOST_CALLS
+    min_helped: int = MIN_HELPED
+
+    def __post_init__(self) -> None:
+        if self.arm not in ARMS:
+            raise InputError(f"Expected an arm of {', '.join(ARMS)}. Got {self.arm!r}.")
+        if min(self.attempts, self.most_calls, self.min_helped) < 1:
+            raise InputError("Expected at least one attempt, call and helped task. Got fewer.")
+
+    def schedule(self) -> tuple[int, ...]:
+        """Levels of the attempts at one target, in order."""
+        return (1,) * (2 * self.attempts) if self.arm == "narrow" else (1,) * self.attempts + (2,) * self.attempts
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields."""
+        return dict(self.__dict__)
+
+
+class Journal(Protocol):
+    """Remembers ledger entries by the number of their call."""
+
+    def entry(self, call: int) -> Mapping[str, Any] | None:
+        """The stored entry of a call."""
+
+    def write(self, call: int, entry: Mapping[str, Any]) -> None:
+        """Store an entry."""
+
+
+class MemoryJournal:
+    """A journal that lasts as long as the process."""
+
+    def __init__(self) -> None:
+        self.entries: dict[int, Mapping[str, Any]] = {}
+
+    def entry(self, call: int) -> Mapping[str, Any] | None:
+        """The stored entry of a call."""
+        return self.entries.get(call)
+
+    def write(self, call: int, entry: Mapping[str, Any]) -> None:
+        """Store an entry."""
+        self.entries[call] = entry
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    """A finished run.
+
+    Args:
+        operators: the admitted operators, in order of admission.
+        verdicts: theirs, over the training electorate.
+        ledger: one entry for each authoring call.
+        unresolved: collisions that were given up.
+        remaining: collisions left at the end.
+        stopped: why it ended.
+    """
+
+    operators: tuple[Operator, ...]
+    verdicts: tuple[Verdicts, ...]
+    ledger: tuple[Mapping[str, Any], ...]
+    unresolved: tuple[Collision, ...]
+    remaining: int
+    stopped: str
+
+
+def evolve(
+    domain: Domain,
+    electorate: Electorate,
+    author: OperatorAuthor,
+    options: LoopOptions,
+    *,
+    journal: Journal | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> RunOutcome:
+    """Grow a pool of operators on a training electorate.
+
+    Args:
+        domain: gives verdicts and screens.
+        electorate: training tasks with labels.
+        author: writes operators.
+        options: how the run goes.
+        journal: remembers entries.
+        done: called with calls made and the most there may be.
+    """
+    run = _Run(domain, electorate, author, options, journal or MemoryJournal(), done or (lambda made, most: None))
+    return run.outcome()
+
+
+class _Run:
+    def __init__(
+        self,
+        domain: Domain,
+        electorate: Electorate,
+        author: OperatorAuthor,
+        options: LoopOptions,
+        journal: Journal,
+        done: Callable[[int, int], None],
+    ) -> None:
+        self._domain, self._electorate, self._author = domain, electorate, author
+        self._options, self._journal, self._done = options, journal, done
+        self._within = [place for place, seen in enumerate(electorate.visible) if seen]
+        self._operators: list[Operator] = []
+        self._pool: list[Verdicts] = []
+        self._ledger: list[Mapping[str, Any]] = []
+        self._tried: set[str] = set()
+        self._given_up: dict[str, Collision] = {}
+
+    def outcome(self) -> RunOutcome:
+        """Run to the end."""
+        stopped = ""
+        while not stopped:
+            found = collisions(self._electorate, self._pool, self._within)
+            open_ones = [collision for collision in found if collision.digest not in self._given_up]
+            if self._options.arm == "direct":
+                stopped = self._without_target(open_ones)
+            elif not open_ones:
+                stopped = "no collision is left to target"
+            elif self._attempt_all(open_ones[0]):
+                continue
+            elif len(self._ledger) >= self._options.most_calls:
+                stopped = "all authoring calls are used"
+            else:
+                self._given_up[open_ones[0].digest] = open_ones[0]
+            if not stopped and len(self._ledger) >= self._options.most_calls:
+                stopped = "all authoring calls are used"
+        remaining = len(collisions(self._electorate, self._pool, self._within))
+        return RunOutcome(
+            tuple(self._operators),
+            tuple(self._pool),
+            tuple(self._ledger),
+            tuple(self._given_up.values()),
+            remaining,
+            stopped,
+        )
+
+    def _without_target(self, found: list[Collision]) -> str:
+        """The arm of direct prompting: requests without a pair, until as many fail in a row as two targets allow."""
+        failed = 0
+        schedule = self._options.schedule()
+        while found and failed < 4 * len(schedule) and len(self._ledger) < self._options.most_calls:
+            failed = 0 if self._attempt(None, schedule[failed % len(schedule)], []) else failed + 1
+        return (
+            "all authoring calls are used" if len(self._ledger) >= self._options.most_calls else "requests keep failing"
+        )
+
+    def _attempt_all(self, target: Collision) -> bool:
+        attempts: list[Attempt] = []
+        for level in self._options.schedule():
+            if len(self._ledger) >= self._options.most_calls:
+                return False
+            if self._attempt(target, level, attempts):
+                return True
+        return False
+
+    def _attempt(self, target: Collision | None, level: int, attempts: list[Attempt]) -> bool:
+        """One authoring call; whether its operator was admitted."""
+        call = len(self._ledger)
+        request = self._request(target, level, attempts, call)
+        stored = self._journal.entry(call)
+        entry, verdicts = self._judged(request, target, call) if stored is None else self._restored(stored, request)
+        if stored is None:
+            self._journal.write(call, entry)
+        self._ledger.append(entry)
+        self._done(call + 1, self._options.most_calls)
+        record = entry["operator"]
+        operator = None if record is None else Operator.from_json(record)
+        if operator is not None:
+            self._tried.add(operator.id)
+        attempts.append(Attempt(operator, str(entry["reason"])))
+        if entry["decision"] != "admitted" or operator is None or verdicts is None:
+            return False
+        self._operators.append(operator)
+        self._pool.append(verdicts)
+        return True
+
+    def _request(self, target: Collision | None, level: int, attempts: list[Attempt], call: int) -> Request:
+        candidates = self._electorate.candidates
+        flagged = union(self._pool, len(candidates))
+        missed = [p for p in self._within if not candidates[p].correct and not flagged[p]]
+        asked = missed if target is None else list(target.incorrect)
+        kinds = Counter(candidates[p].kind for p in asked)
+        kind = min(kinds, key=lambda name: (-kinds[name], name)) if kinds else ""
+        pair = None
+        if target is not None:
+            pair = (target.correct[0], next(p for p in target.incorrect if candidates[p].kind == kind))
+        return Request(
+            seed=stable_seed("cegar", self._options.seed, call),
+            target="none" if target is None else target.digest,
+            kind=kind,
+            level=level,
+            pair=pair,
+            faulty=tuple(p for p in missed if candidates[p].kind == kind)
+            or tuple(p for p in asked if candidates[p].kind == kind),
+            correct=tuple(p for p in self._within if candidates[p].correct),
+            attempts=tuple(attempts),
+            tried=frozenset(self._tried),
+        )
+
+    def _judged(self, request: Request, target: Collision | None, call: int) -> tuple[dict[str, Any], Verdicts | None]:
+        """Ask the author, then rules and gate; what the gate would admit must pass the screens, which cost more."""
+        entry: dict[str, Any] = {
+            "call": call,
+            "target": request.target,
+            "target_size": 0 if target is None else target.size,
+            "kind": request.kind,
+            "level": request.level,
+            "operator": None,
+            "verdicts": None,
+            "screens": [],
+            "gate": None,
+            "decision": "nothing",
+            "reason": "the author had nothing to offer",
+        }
+        operator = self._author.write(request, self._domain, self._electorate)
+        if operator is None:
+            return entry, None
+        entry["operator"] = operator.to_json()
+        try:
+            verdicts = self._domain.examine(operator, self._electorate)
+        except ProgramRefused as refusal:
+            return {**entry, "decision": "refused", "reason": str(refusal)}, None
+        entry["verdicts"] = verdicts.to_json()
+        gate = consult(
+            self._options.arm, self._electorate, self._pool, verdicts, target, request.faulty, self._options.min_helped
+        )
+        entry["gate"] = gate.to_json()
+        screens = list(self._domain.screen(operator, self._electorate, verdicts)) if gate.admitted else []
+        if screens:
+            return {**entry, "screens": screens, "decision": "screened out", "reason": screens[0]}, None
+        decision = "admitted" if gate.admitted else "not admitted"
+        return {**entry, "decision": decision, "reason": gate.reason}, verdicts
+
+    def _restored(self, entry: Mapping[str, Any], request: Request) -> tuple[Mapping[str, Any], Verdicts | None]:
+        """A stored entry, which must belong to the same request."""
+        if (entry["target"], entry["level"], entry["kind"]) != (request.target, request.level, request.kind):
+            raise InputError(
+                f"Expected stored call {entry['call']} to answer target {request.target}. Got {entry['target']}.",
+                hint="The electorate or the options have changed; begin a new run.",
+            )
+        record = entry["verdicts"]
+        return entry, None if record is None else Verdicts.from_json(record)

@@ -1,0 +1,63 @@
+"""Static part of the screens, the same for every domain: what an operator's own text says.
+
+An operator that holds digests or long literals of candidates could rebuild the oracle by looking candidates up.  What an operator *does* when candidates are rewritten is
+the domain's part (:mod:`kernaut.operators.code_screens`).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable
+
+from kernaut.operators.records import Operator
+
+LONG_TEXT = 12
+LARGE_NUMBER = 10**6
+MOST_TEXT = 400
+_DIGEST = re.compile(r"[0-9a-fA-F]{8,}")
+
+
+def literal_findings(operator: Operator, sources: Iterable[str]) -> list[str]:
+    """Sentences on digests, and on literals that are parts of candidates.
+
+    Args:
+        operator: what is screened.
+        sources: texts of candidates, as operators see them.
+    """
+    found = []
+    tree = ast.parse(operator.source)
+    documentation = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.Module)) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    constants = [
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in documentation
+    ]
+    texts = [
+        value if isinstance(value, str) else value.decode("latin-1")
+        for value in constants
+        if isinstance(value, (str, bytes))
+    ]
+    for text in texts:
+        if _DIGEST.fullmatch(text.strip()) and any(letter.isdigit() for letter in text):
+            found.append(f"syntax screen: the text {text[:20]!r} looks like a digest")
+    numbers = [value for value in constants if isinstance(value, (int, float)) and abs(value) >= LARGE_NUMBER]
+    if numbers:
+        found.append(f"syntax screen: the number {numbers[0]} looks like a digest")
+    long_ones = [_squeezed(text) for text in texts if len(_squeezed(text)) >= LONG_TEXT]
+    if long_ones:
+        everything = [_squeezed(source) for source in sources]
+        found += [
+            f"syntax screen: the text {text[:20]!r} is a part of a candidate"
+            for text in long_ones
+            if any(text in source for source in everything)
+        ]
+    if sum(len(text) for text in texts) > MOST_TEXT:
+        found.append(f"syntax screen: its literals hold more than {MOST_TEXT} characters")
+    return found
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())

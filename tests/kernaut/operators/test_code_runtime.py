@@ -1,0 +1,128 @@
+"""Operators and candidates inside the sandbox: what misbehaves abstains with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kernaut.errors import SandboxFailure
+from kernaut.operators.code_labels import Bench, code_program, run_suites
+from kernaut.operators.trusted import trusted_source
+
+ADD = "def f(x):\n    return x + 1\n"
+OFF = "def f(x):\n    return x + 2 if x > 5 else x + 1\n"
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with Bench(code_program()) as made:
+        yield made
+
+
+def judged(bench: Bench, source: str, level: int = 2, sources: tuple[str, ...] = (ADD, ADD, OFF)) -> list[list[str]]:
+    request: dict[str, Any] = {
+        "do": "judge",
+        "operators": [{"source": source, "level": level}],
+        "task": {"prompt": "add one", "entry": "f"},
+        "shown": [{"source": text, "place": place} for place, text in enumerate(sources)],
+        "sources": list(sources),
+        "wanted": list(range(len(sources))),
+        "measure": False,
+        "entry": "f",
+        "checks": [{"args": "[3]", "expected": "4"}],
+        "seed": 5,
+        "inputs": 30,
+        "tape": None,
+    }
+    return [row[0] for row in bench.ask(request)]
+
+
+def test_peers_are_run_on_generated_inputs(bench: Bench) -> None:
+    source = """
+def op(task, candidate, ctx):
+    for args in ctx.inputs(30):
+        texts = [ctx.run(peer, args)["text"] for peer in ctx.peers]
+        if texts.count(ctx.run(candidate, args)["text"]) == 1:
+            return "flag"
+    return "pass"
+"""
+    assert [verdict for verdict, _ in judged(bench, source)] == ["pass", "pass", "flag"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("while True:\n        pass", "more than 200000 steps"),
+        ("return 'flag' * 10**6", "expected flag, pass or abstain; got a text of 4000000"),
+        ("return [0] * 10**9", "memory limit"),
+        ("return 7", "got int"),
+        ("raise ValueError('no')", "ValueError: no"),
+        ("return op(task, candidate, ctx)", "RecursionError"),
+        ("return open('/etc/passwd').read()", "NameError"),
+        ("import os\n    os.fork()", "ImportError"),
+        ("raise SystemExit", "NameError"),
+        (
+            "try:\n        while True:\n            ctx.run(candidate, [1])\n    except Exception:\n        return 'flag'",
+            "600 observations",
+        ),
+        ("return 'abstain'", "the operator abstained"),
+    ],
+)
+def test_an_operator_that_misbehaves_abstains_with_a_reason(bench: Bench, body: str, reason: str) -> None:
+    for verdict, said in judged(bench, f"def op(task, candidate, ctx):\n    {body}\n"):
+        assert verdict == "abstain"
+        assert reason in said
+
+
+def test_a_source_that_does_not_compile_or_defines_no_op_abstains(bench: Bench) -> None:
+    assert "does not compile" in judged(bench, "def op(task candidate)")[0][1]
+    assert "no function op" in judged(bench, "x = 1")[0][1]
+
+
+def test_at_most_sixteen_peers_are_run(bench: Bench) -> None:
+    source = "def op(task, candidate, ctx):\n    for peer in ctx.peers[:{}]:\n        ctx.run(peer, [1])\n    return 'pass'\n"
+    crowd = (ADD,) * 20
+    assert judged(bench, source.format(16), sources=crowd)[19] == ["pass", ""]
+    assert judged(bench, source.format(17), sources=crowd)[19] == ["abstain", "more than 16 peers were run"]
+
+
+def test_nothing_an_operator_changes_reaches_the_next_candidate(bench: Bench) -> None:
+    source = """
+def op(task, candidate, ctx):
+    if "mark" in task or "mark" in candidate:
+        return "flag"
+    task["mark"] = candidate["mark"] = 1
+    ctx.peers.clear()
+    for check in ctx.checks:
+        check["args"].append(1)
+    return "pass" if ctx.run(candidate, [3])["text"] == "4" else "abstain"
+"""
+    assert judged(bench, source) == [["pass", ""]] * 3
+
+
+def test_a_process_that_dies_is_a_failure_and_the_next_request_gets_a_new_one(bench: Bench) -> None:
+    with pytest.raises(SandboxFailure):
+        bench.ask({"do": "label", "entry": "f", "suites": ["x"], "sources": None})
+    assert judged(bench, "def op(task, candidate):\n    return 'pass'\n", level=1)[0] == ["pass", ""]
+
+
+def test_labels_by_suites(bench: Bench) -> None:
+    suites = [
+        "def check(candidate):\n    assert candidate(1) == 2",
+        "def check(candidate):\n    assert candidate(9) == 10",
+    ]
+    endless = "def f(x):\n    while True:\n        x += 1\n"
+    files = "def f(x):\n    return open('/etc/hostname').read()\n"
+    exits = "def f(x):\n    raise SystemExit(0)\n"
+    found = run_suites(bench, "f", [ADD, OFF, endless, files, exits, "def g(:"], suites)
+    assert found == [["", ""], ["", "AssertionError"], ["Endless"], ["NameError"], ["SystemExit"], ["SyntaxError"]]
+    assert run_suites(bench, "f", [endless], suites, every=True) == [["Endless", "Endless"]]
+
+
+def test_the_trusted_text_imports_nothing_of_kernaut() -> None:
+    text = trusted_source("runtime", "code_runtime")
+    assert "from kernaut" not in text
+    assert text.count("from __future__") == 1
+    compile(text, "trusted", "exec")

@@ -1,0 +1,115 @@
+"""Exact enumeration against a slow twin, hand-computed ties, and the size that was promised."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernaut.digest import content_id
+from kernaut.errors import InputError
+from kernaut.operators.composition import compose, subset_count, subsets, tallies, vote
+
+
+def slow(
+    flags: np.ndarray, names: list[str], correct: np.ndarray, votes: int, most: int
+) -> tuple[int, list[tuple[str, ...]]]:
+    good, bad = int(correct.sum()), int((~correct).sum())
+    best, found = None, []
+    for size in range(votes, min(most, len(names)) + 1):
+        for subset in combinations(range(len(names)), size):
+            flagged = [sum(bool(flags[i, c]) for i in subset) >= votes for c in range(len(correct))]
+            true = sum(f and not right for f, right in zip(flagged, correct, strict=True))
+            false = sum(f and right for f, right in zip(flagged, correct, strict=True))
+            value = good * true - bad * false
+            if best is None or value > best:
+                best, found = value, []
+            if value == best:
+                found.append(tuple(sorted(names[i] for i in subset)))
+    assert best is not None
+    return best, found
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 7), st.integers(2, 150), st.integers(1, 4))
+def test_agrees_with_the_slow_twin(seed: int, count: int, candidates: int, votes: int) -> None:
+    rng = np.random.default_rng(seed)
+    flags = rng.random((count, candidates)) < 0.4
+    correct = rng.random(candidates) < 0.6
+    correct[:2] = [True, False]
+    names = [f"o{number}" for number in range(count)]
+    found = compose(flags, names, correct, votes=votes, most=max(votes, 5))
+    if count < votes:
+        assert found is None
+        return
+    best, equal = slow(flags, names, correct, votes, max(votes, 5))
+    assert found is not None
+    good, bad = int(correct.sum()), int((~correct).sum())
+    assert good * found.true_positives - bad * found.false_positives == best
+    assert found.objective == pytest.approx(best / good)
+    assert found.equal == len(equal)
+    assert found.operators == min(equal, key=lambda subset: content_id(sorted(subset)))
+    assert (
+        found.searched == subset_count(count, votes, max(votes, 5)) == len(list(subsets(count, votes, max(votes, 5))))
+    )
+
+
+def test_hand_computed_with_two_votes() -> None:
+    flags = np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 0], [0, 1, 1, 0, 1]], dtype=bool)
+    correct = np.array([0, 0, 0, 1, 1], dtype=bool)
+    found = compose(flags, ["a", "b", "c"], correct)
+    assert found is not None
+    # a+b: flags 0 (1 TP); a+c: flags 1 and 4 (1 TP, 1 FP); b+c: flags 2; a+b+c: 0, 1, 2 and 4 (3 TP, 1 FP): 3 - 1.5 = 1.5
+    assert found.operators == ("a", "b", "c")
+    assert (found.true_positives, found.false_positives, found.objective) == (3, 1, 1.5)
+
+
+def test_equal_subsets_are_counted_and_the_smallest_digest_is_used() -> None:
+    flags = np.array([[1, 0], [1, 0], [1, 0]], dtype=bool)
+    found = compose(flags, ["a", "b", "c"], np.array([False, True]))
+    assert found is not None
+    assert found.equal == 4
+    assert found.operators == min(
+        (("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")), key=lambda s: content_id(list(s))
+    )
+
+
+def test_nothing_can_be_composed_without_operators_or_with_one_label() -> None:
+    assert compose(np.zeros((0, 4), dtype=bool), [], np.array([1, 1, 0, 0], dtype=bool)) is None
+    assert compose(np.ones((3, 2), dtype=bool), ["a", "b", "c"], np.array([True, True])) is None
+
+
+def test_a_given_weight_replaces_the_class_ratio() -> None:
+    flags = np.array([[1, 1, 1, 0], [1, 0, 0, 0]], dtype=bool)
+    correct = np.array([0, 0, 1, 1], dtype=bool)
+    mild = compose(flags, ["wide", "narrow"], correct, votes=1, weight=0.5)
+    strict = compose(flags, ["wide", "narrow"], correct, votes=1, weight=3.0)
+    assert mild is not None
+    assert strict is not None
+    assert "wide" in mild.operators
+    assert strict.operators == ("narrow",)
+
+
+@pytest.mark.parametrize(("votes", "most"), [(0, 6), (5, 6), (2, 7), (3, 2)])
+def test_votes_and_sizes_out_of_range_are_errors(votes: int, most: int) -> None:
+    with pytest.raises(InputError, match="Expected"):
+        compose(np.ones((3, 2), dtype=bool), ["a", "b", "c"], np.array([True, False]), votes=votes, most=most)
+
+
+def test_thirty_five_operators_give_two_million_subsets() -> None:
+    assert subset_count(35, 2) == 2_007_292
+    rng = np.random.default_rng(5)
+    flags, correct = rng.random((35, 400)) < 0.1, rng.random(400) < 0.5
+    best, count = -1, 0
+    for chosen, true, false in tallies(flags, correct, votes=2, most=4):
+        count += len(chosen)
+        assert (true + false <= 400).all()
+        place = int((true - false).argmax())
+        if true[place] - false[place] > best:
+            best, subset = int(true[place] - false[place]), chosen[place]
+    assert count == subset_count(35, 2, 4)
+    flagged = vote(flags[subset], 2)
+    assert int((flagged & ~correct).sum()) - int((flagged & correct).sum()) == best
