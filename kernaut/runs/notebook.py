@@ -35,6 +35,7 @@ from kernaut.runs.failures import (
     NotebookTimeout,
 )
 from kernaut.runs.headless import DIRECTORY_VARIABLE, PROGRESS_VARIABLE
+from kernaut.runs.index import DIGEST_KEY, notebook_digest
 from kernaut.runs.parameters import match_parameters, notebook_parameters
 from kernaut.runs.progress import ProgressEvent, ProgressTail
 
@@ -127,6 +128,7 @@ def run_notebook(
     matched = match_parameters(notebook_parameters(path), parameters or {}, path.stem)
     if timeout is not None and timeout <= 0:
         raise NotebookInputError(f"Expected a timeout above 0 s. Got {timeout!r}.")
+    digest = notebook_digest(path)
     directory = _new_directory(base / root / path.stem, matched)
     _write(directory / "parameters.json", matched)
     _write(directory / "environment.json", environment_versions())
@@ -144,7 +146,7 @@ def run_notebook(
     report: Mapping[str, Any] = {}
     if outcome["state"] == "done":
         report = _read_report(directory, outcome)
-    record = {"notebook": path.stem, "started_at": started, "seconds": round(seconds, 3), **outcome}
+    record = {"notebook": path.stem, DIGEST_KEY: digest, "started_at": started, "seconds": round(seconds, 3), **outcome}
     _write(directory / "run.json", record)
     _raise_for(outcome, directory, timeout)
     _point_latest(directory)

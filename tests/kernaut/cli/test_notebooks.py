@@ -72,3 +72,32 @@ def test_bad_names_and_parameters_are_one_line(refused: Refused, notebook: Path,
 def test_pairs_are_read_in_order() -> None:
     assert _parameters(["-p", "a", "1", "--parameter", "b", "-2"]) == {"a": "1", "b": "-2"}
     assert _parameters([]) == {}
+
+
+def test_a_finished_run_is_found_and_run_again_on_demand(run: Run, notebook: Path, tmp_path: Path) -> None:
+    assert run("notebook", "run", "tiny").exit_code == 0
+    found = run("notebook", "run", "tiny", "-p", "level", "2")
+    assert "found the finished run" in found.stderr
+    assert found.stdout.splitlines()[3] == "rbf     0.5000"
+    assert run("notebook", "run", "tiny", "--again").exit_code == 0
+    assert len(list((tmp_path / "papermill_runs" / "tiny").glob("2*"))) == 2
+    listed = run("notebook", "list").stdout
+    assert "tiny: tiny" in listed and "level = 2.0" in listed and "2, 2 of them done" in listed
+
+
+def test_a_grid_is_run_and_compared(run: Run, notebook: Path, tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text("level: [1, 3]\n")
+    result = run("notebook", "run", "tiny", "--grid", "grid.yaml")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["run", "state", "level", "crps"]
+    assert [line.split()[1:] for line in lines[2:4]] == [["done", "1.0", "0.2500"], ["done", "3.0", "0.7500"]]
+    compared = run("notebook", "compare", "tiny", "--html", "runs.html")
+    assert compared.stdout == result.stdout
+    assert "<th>level</th>" in (tmp_path / "runs.html").read_text()
+
+
+def test_a_grid_with_an_unknown_parameter_is_refused(refused: Refused, notebook: Path, tmp_path: Path) -> None:
+    (tmp_path / "grid.yaml").write_text("levle: [1, 3]\n")
+    assert "levle" in refused("notebook", "run", "tiny", "--grid", "grid.yaml")
+    assert "folder of a run" in refused("notebook", "compare", "nothing")
