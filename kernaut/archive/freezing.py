@@ -5,7 +5,7 @@ A frozen archive takes no further search; what selection saw stays what it was. 
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, exists, func, insert, or_, select
 
 from kernaut.archive import schema
 from kernaut.archive.records import CandidateRecord, FreezeRecord
@@ -15,12 +15,16 @@ from kernaut.errors import ArchiveError
 
 
 def select_candidates(connection: Connection) -> tuple[CandidateRecord, ...]:
-    """Programs that may be selected, by identifier: accepted in a closed run, or imported."""
-    table, runs, imports = schema.accepted, schema.runs, schema.imports
+    """Programs that may be selected, by identifier: accepted in a closed run, or in an open one with a transcript, or imported.
+
+    An interrupted run that kept a transcript goes on where it was; what it got accepted is not taken back.
+    """
+    table, runs, imports, said = schema.accepted, schema.runs, schema.imports, schema.transcripts
+    converses = exists().where((said.c.campaign_id == runs.c.campaign_id) & (said.c.run_index == runs.c["index"]))
     statement = (
         select(table.c.program_id, table.c.campaign_id, table.c.run_index)
         .join(runs, (runs.c.campaign_id == table.c.campaign_id) & (runs.c["index"] == table.c.run_index))
-        .where(runs.c.status == "closed")
+        .where(or_(runs.c.status == "closed", converses))
         .order_by(table.c.campaign_id, table.c.run_index, table.c.position)
     )
     origins: dict[str, str] = {}

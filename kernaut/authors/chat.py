@@ -139,7 +139,7 @@ class Reply:
 
 
 class ChatModel(Protocol):
-    """Answers conversations; see the module for how a package adds one."""
+    """Answers conversations; see the module for how a package adds one. A method ``close()``, where there is one, is called at a run's end."""
 
     def answer(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Reply:
         """The next answer of a conversation.

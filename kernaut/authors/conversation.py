@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from kernaut.authors.author import Brief, Tools, Traits
-from kernaut.authors.chat import ModelSettings, Reply
+from kernaut.authors.chat import ChatModel, ModelSettings, Reply
 from kernaut.authors.models import make_model
 from kernaut.authors.prompting import nudge, prompt, prompts_digest, run_prompt
 from kernaut.authors.replies import clean
@@ -71,19 +71,25 @@ class ModelAuthor:
             ModelFailure: when the model gives no answer.
             ArchiveError: when the stored transcript is not one of this version.
         """
-        return _Conversation(self, brief, tools).hold()
+        model = make_model(self.settings)
+        try:
+            return _Conversation(self, brief, tools, model).hold()
+        finally:
+            close = getattr(model, "close", None)
+            if close is not None:
+                close()
 
 
 class _Conversation:
     """One run's conversation, and its place in the transcript of an earlier attempt."""
 
-    def __init__(self, author: ModelAuthor, brief: Brief, tools: Tools) -> None:
+    def __init__(self, author: ModelAuthor, brief: Brief, tools: Tools, model: ChatModel) -> None:
         self._author = author
         self._brief = brief
         self._tools = tools
         self._box = Toolbox(tools, brief.max_tool_calls)
         self._schemas = self._box.schemas()
-        self._model = make_model(author.settings)
+        self._model = model
         self._earlier = tools.transcript()
         self._place = 0
         self._spent = Spending()

@@ -87,8 +87,13 @@ class Server:
         whom = f"{self._settings.name} at {self._address}"
         return patiently(ask, retries=self._settings.max_retries, whom=whom)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def _send(self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Any:
         """One request; the parsed body of the answer."""
+        failure: Exception
         try:
             raw = self._client.chat.completions.with_raw_response.create(
                 model=self._settings.model,
@@ -96,21 +101,17 @@ class Server:
                 tools=list(tools),  # type: ignore[arg-type]  # likewise
                 extra_body=thaw(self._settings.extra_body) or None,
             )
-            content = raw.http_response.content
+            return json.loads(raw.http_response.content)
         except openai.APIStatusError as error:
-            raise self._failure(error) from None
+            failure = self._failure(error)
         except openai.APITimeoutError:
-            raise PassingFailure(f"no whole answer within {self._settings.timeout_seconds:g} s") from None
+            failure = PassingFailure(f"no whole answer within {self._settings.timeout_seconds:g} s")
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
-            raise PassingFailure(
-                f"no connection, or one that broke: {clean(str(cause)) or type(cause).__name__}"
-            ) from None
-        try:
-            return json.loads(content)
+            failure = PassingFailure(f"no connection, or one that broke: {clean(str(cause)) or type(cause).__name__}")
         except (ValueError, RecursionError):
-            start = clean(content[:80].decode("utf-8", "replace"))
-            raise PassingFailure(f"an answer that is not JSON: {start!r}") from None
+            failure = PassingFailure(f"an answer that is not JSON: {clean(raw.http_response.text[:80])!r}")
+        raise failure  # here, so that what the server said, which may hold a key, is no context of it
 
     def _failure(self, error: openai.APIStatusError) -> Exception:
         """What an answer with a status of 400 or above means."""

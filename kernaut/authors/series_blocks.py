@@ -3,8 +3,7 @@
 A year is 0.02 to 0.04 of a record, so annual blocks are bands of frequencies from which the data chooses.  Every block works in any dimension (coordinates are taken
 one by one) and clamps its inputs a little beyond [0, 1], where all forecasts lie.
 
-Ranges are narrow where few records would mislead.  A level and a slope are all but free, so that the fitted amplitude speaks of how fast slopes change; slopes may
-change at least as fast as those of a one-box model of a long-lived gas whose emissions grow, are cut within a few years, and leave it to decay (x' = e - x / tau);
+Ranges are narrow where few records would mislead.  Slopes may change at least as fast as those of a one-box model of a long-lived gas whose emissions grow, are cut within a few years, and leave it to decay (x' = e - x / tau);
 wiggles that are neither yearly nor trend stay small, since a kernel that follows them doubts the slope.  A tuned kernel without such floors fits the wiggles of the
 gases it has seen and is over-confident where another one turns.
 """
@@ -25,7 +24,7 @@ _SERIES = (
     Block(
         "level_trend",
         "trend",
-        (_weight(4.0, 1.0), Slot("slope", 5.0, 1.5, 20.0)),
+        (_weight(1.0, 0.5, 3.0), Slot("slope", 1.5, 0.5, 3.0)),
         '''
 def level_trend(x, weight, slope):
     """A level and a straight line."""
@@ -39,7 +38,7 @@ def level_trend(x, weight, slope):
     Block(
         "wandering_slope",
         "slope",
-        (_weight(8.0, 6.0),),
+        (_weight(9.0, 7.0),),
         '''
 def wandering_slope(x, weight):
     """An integrated Wiener process on 64 knots: the slope is a random walk, the forecast goes on straight (cubic spline)."""
@@ -115,7 +114,7 @@ def compound_growth(x, weight, rate):
     Block(
         "annual_band",
         "annual",
-        (_weight(0.1, 0.04, 0.5),),
+        (_weight(0.08, 0.04, 0.15),),
         '''
 def annual_band(x, weight):
     """Waves of every frequency that a year may have in a record: 22 to 54 cycles a unit."""
@@ -131,7 +130,7 @@ def annual_band(x, weight):
     Block(
         "growing_year",
         "swell",
-        (_weight(0.04, 0.003, 0.3),),
+        (_weight(0.03, 0.003, 0.1),),
         '''
 def growing_year(x, weight):
     """Annual waves whose height changes steadily along the record."""
@@ -148,7 +147,7 @@ def growing_year(x, weight):
     Block(
         "half_year_band",
         "half",
-        (_weight(0.03, 0.002, 0.1),),
+        (_weight(0.02, 0.002, 0.05),),
         '''
 def half_year_band(x, weight):
     """Waves of the second annual harmonic: 44 to 108 cycles a unit."""
@@ -159,24 +158,6 @@ def half_year_band(x, weight):
 ''',
         "w (cos, sin)(2 pi f t) / sqrt(44), f = 44, 45.5, .. 108.5",
         _SEASON,
-        per_coordinate=True,
-    ),
-    Block(
-        "decade_waves",
-        "decade",
-        (_weight(0.02, 0.002, 0.05), Slot("corner", 4.0, 0.5, 20.0)),
-        '''
-def decade_waves(x, weight, corner):
-    """Waves from one cycle a record to one in two years, their weights falling beyond a corner frequency."""
-    frequencies = torch.arange(1, 41, dtype=x.dtype) * 0.5
-    spectrum = 1.0 / (1.0 + (frequencies / corner) ** 2)
-    spectrum = spectrum * torch.rsqrt(torch.sum(spectrum**2))
-    angles = 2.0 * math.pi * torch.clamp(x, -0.5, 1.5)[:, None] * frequencies[None, :]
-    waves = torch.cat((torch.cos(angles) * spectrum[None, :], torch.sin(angles) * spectrum[None, :]), dim=1)
-    return weight * torch.reshape(waves, (-1,)) / math.sqrt(x.shape[0])
-''',
-        "w s_f (cos, sin)(2 pi f t), f = 0.5, 1, .. 20, s_f ~ 1/(1 + (f/f_0)^2)",
-        ("spectral_periodic", "multiresolution_local", "residual_composite"),
         per_coordinate=True,
     ),
     Block(

@@ -24,11 +24,14 @@ from kernaut.cli.searching import (
     SHORT_RUNS,
     ConfigOption,
     ContextOption,
+    DryRunOption,
     EliteScore,
     EliteScoreOption,
     ForceOption,
     IterationsOption,
+    MaxCostOption,
     MaxRoundsOption,
+    MaxTokensOption,
     MaxToolCallsOption,
     NoveltyOption,
     RoundsOption,
@@ -72,9 +75,12 @@ def glucose_run(
     max_tool_calls: MaxToolCallsOption = None,
     novelty_threshold: NoveltyOption = 0.08,
     elite_score: EliteScoreOption = EliteScore.paper,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
     seed: SeedOption = None,
     workers: WorkersOption = None,
     force: ForceOption = None,
+    dry_run: DryRunOption = False,
     out: OutOption = None,
 ) -> None:
     """Search for kernels on meta-training patients, and print the campaign's report."""
@@ -99,6 +105,9 @@ def glucose_run(
             workers=workers,
             force=force,
             out=out,
+            max_tokens=max_tokens,
+            max_cost=max_cost,
+            dry_run=dry_run,
         ),
     )
 

@@ -55,16 +55,29 @@ def inspect(
     frontier: Annotated[
         bool, typer.Option("--frontier", help="Only candidates that no other beats in both CRPS and seconds.")
     ] = False,
-    table: Annotated[bool, typer.Option("--table", help="A table for people instead of JSON.")] = False,
+    transcript: Annotated[
+        str | None,
+        typer.Option(
+            "--transcript", metavar="RUN", help="The conversation of a run, CAMPAIGN:INDEX, or of a whole CAMPAIGN."
+        ),
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="For people instead of JSON: a table, or a conversation as text.")
+    ] = False,
     out: OutOption = None,
 ) -> None:
-    """Print what an archive holds, or one program in full. Search results only; validation and test stay closed."""
+    """Print what an archive holds, one program in full, or a conversation. Search results only; validation and test stay closed."""
     from kernaut.archive.store import Archive
     from kernaut.errors import InputError
     from kernaut.report import inspection
     from kernaut.report.table import aligned
 
     require_writable(out)
+    if transcript is not None:
+        if program is not None or frontier:
+            raise InputError("Expected --transcript without an identifier and --frontier. Got both.")
+        _show_transcript(archive, transcript, table, out)
+        return
     if program is not None and (frontier or table):
         raise InputError("Expected an identifier alone, without --frontier and --table. Got both.")
     with Archive.open(archive, read_only=True) as opened:
@@ -79,3 +92,15 @@ def inspect(
         return
     names = ("candidate_id", "name", "contract", "niche", "mean_crps", "regret_auc", "seconds")
     typer.echo(aligned(names, [[row.get(name) for name in names] for row in overview["candidates"]]))
+
+
+def _show_transcript(archive: str, run: str, as_text: bool, out: Path | None) -> None:
+    from kernaut.archive.store import Archive
+    from kernaut.report.transcript import transcript_text, transcripts_of
+
+    with Archive.open(archive, read_only=True) as opened:
+        found = transcripts_of(opened, run)
+    if as_text and out is None:
+        typer.echo(transcript_text(found))
+    else:
+        write_json(found, out)

@@ -109,8 +109,7 @@ class Session:
             ProgramRefused: when its source breaks a rule, a parent is unknown, or it has no formulation.
         """
         self._spend()
-        formulation = program.formulation or self._formulation
-        draft = Draft(len(self.drafts), replace(program, formulation=formulation))
+        draft = Draft(len(self.drafts), self._stated(program))
         self.drafts.append(draft)
         try:
             self._require_sound(draft.program)
@@ -171,6 +170,7 @@ class Session:
             ProgramRefused: when its source breaks a rule, a parent is unknown, or it has no formulation.
         """
         self._spend()
+        program = self._stated(program)
         self._require_sound(program)
         evidence = self._verify(program)
         submission = self._accept(program, evidence) if evidence.accepted else _refusal(program, evidence.reason)
@@ -249,6 +249,10 @@ class Session:
         if not self.drafts or self.drafts[-1].state == "refused":
             raise InputError("Expected a staged candidate. Got none.", hint="Call stage_candidate first.")
         return self.drafts[-1]
+
+    def _stated(self, program: KernelProgram) -> KernelProgram:
+        """A program with its own formulation, else with the one that was proposed last."""
+        return program if program.formulation is not None else replace(program, formulation=self._formulation)
 
     def _require_sound(self, program: KernelProgram) -> None:
         if program.formulation is None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import socket
-import struct
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -193,15 +191,14 @@ def drip(handler: Handler) -> None:
 
 
 def cut(handler: Handler) -> None:
-    """Half an answer, then a reset connection."""
+    """Half an answer, then the end of the connection."""
     handler.send_response(200)
     handler.send_header("content-type", "application/json")
     handler.send_header("content-length", "5000")
     handler.end_headers()
     handler.wfile.write(b'{"choices": [')
     handler.wfile.flush()
-    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    handler.connection.close()
+    handler.close_connection = True
 
 
 def text(body: str, content_type: str = "application/json") -> Fault:
