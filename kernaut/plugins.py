@@ -11,7 +11,14 @@ from typing import Any
 
 from kernaut.errors import InputError
 
-GROUPS = ("kernaut.tasks", "kernaut.models", "kernaut.baselines", "kernaut.policies", "kernaut.families")
+GROUPS = (
+    "kernaut.tasks",
+    "kernaut.models",
+    "kernaut.baselines",
+    "kernaut.policies",
+    "kernaut.families",
+    "kernaut.domains",
+)
 
 
 def extensions(group: str) -> dict[str, EntryPoint]:

@@ -117,7 +117,7 @@ def _moved(source: str, good: set[Any]) -> str:
             continue
         value = node.value
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            node.value = value + (11 if value > 2 else 0.0 if isinstance(value, float) else 0)
+            node.value = value + 11
         elif isinstance(value, str) and value:
             node.value = value + "q"
     return ast.unparse(tree)

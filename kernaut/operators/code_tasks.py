@@ -204,7 +204,8 @@ def _suite(record: Mapping[str, Any], entry: str, reference: str, name: str) -> 
         text = text.replace(f"{entry}(", "candidate(")
     elif inputs and not record.get("test"):
         made = f"def _make():\n{textwrap.indent(reference, '    ')}\n    return {entry}\n_reference = _make()\n"
-        calls = "\n".join(f"    assert candidate(*{args!r}) == _reference(*{args!r})" for args in inputs)
+        given = [", ".join(repr(argument) for argument in args) for args in inputs]
+        calls = "\n".join(f"    assert candidate({args}) == _reference({args})" for args in given)
         text = f"{made}def check(candidate):\n{calls}"
     else:
         text = str(record.get("test", ""))
@@ -290,6 +291,7 @@ def _literal_call(text: str) -> str | None:
 
 def _longest_literal(text: str) -> str | None:
     for end in range(len(text), 0, -1):
-        if _is_literal(text[:end]):
-            return text[:end].strip()
+        part = text[:end].rstrip()
+        if not part.endswith(",") and _is_literal(part):
+            return ast.unparse(ast.parse(part, mode="eval"))
     return None

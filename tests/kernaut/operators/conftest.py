@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from kernaut.operators.code_bank import synthetic_bank
+from kernaut.operators.code_domain import CodeDomain
+from kernaut.operators.code_tasks import load_tasks
 from kernaut.operators.records import FLAG, PASS, Candidate, Electorate, Operator, Task, Verdicts
 from kernaut.operators.symptoms import Symptom
+from kernaut.seeds import stable_seed
 
 
 def electorate_of(table: Sequence[Sequence[int | str]], name: str = "small") -> Electorate:
@@ -74,3 +80,53 @@ def flagging(places: Sequence[int], level: int = 1) -> Operator:
 @pytest.fixture
 def small_domain() -> SmallDomain:
     return SmallDomain()
+
+
+TASKS = {
+    "largest": ("values", "best = values[0]\n    for value in values[1:]:\n        if value > best:\n            best = value\n    return best",
+                ["([1, 5, 2]) == 5", "([3, 9]) == 9", "([-4, -2, -8]) == -2", "([7]) == 7", "([0, 0, 1]) == 1"]),
+    "count_even": ("values", "total = 0\n    for value in values:\n        if value % 2 == 0:\n            total += 1\n    return total",
+                   ["([1, 2, 3]) == 1", "([4, 6]) == 2", "([]) == 0", "([1, 3, 5]) == 0", "([0, -2, 7, 10]) == 3"]),
+    "initials": ("text", "words = text.split()\n    return ''.join(word[0].upper() for word in words if len(word) > 1)",
+                 ["('ada lovelace') == 'AL'", "('grace hopper') == 'GH'", "('a bc') == 'B'", "('') == ''", "('x y zz ww') == 'ZW'"]),
+    "clamp": ("value, low, high", "if value < low:\n        return low\n    if value > high:\n        return high\n    return value",
+              ["(5, 0, 10) == 5", "(20, 0, 10) == 10", "(-3, 0, 10) == 0", "(0, 0, 10) == 0", "(10, 1, 10) == 10"]),
+    "running": ("values", "total, found = 0, []\n    for value in values:\n        total += value\n        found.append(total)\n    return found",
+                ["([1, 2, 3]) == [1, 3, 6]", "([5]) == [5]", "([]) == []", "([2, -2, 4]) == [2, 0, 4]", "([0, 1]) == [0, 1]"]),
+    "gap": ("values", "ordered = sorted(values)\n    best = 0\n    for place in range(1, len(ordered)):\n        best = max(best, ordered[place] - ordered[place - 1])\n    return best",
+            ["([1, 4, 9]) == 5", "([2, 3]) == 1", "([8, 1, 5]) == 4", "([3]) == 0", "([10, 10, 2]) == 8"]),
+}  # fmt: skip
+"""Six small tasks: arguments, body, assertions."""
+
+
+def task_records() -> list[dict[str, str]]:
+    found = []
+    for name, (arguments, body, checks) in TASKS.items():
+        prompt = f'def {name}({arguments}):\n    """Give the {name} of the arguments.\n\n    >>> {name}{checks[0].split(" == ")[0]}\n    {checks[0].split(" == ")[1]}\n    """\n'
+        test = "def check(candidate):\n" + "".join(f"    assert candidate{check}\n" for check in checks)
+        found.append(
+            {
+                "task_id": f"own/{name}",
+                "prompt": prompt,
+                "entry_point": name,
+                "canonical_solution": f"    {body}\n",
+                "test": test,
+            }
+        )
+    return found
+
+
+@pytest.fixture(scope="session")
+def tasks_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tasks") / "tasks.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in task_records()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def code_domain(tasks_file: Path, tmp_path_factory: pytest.TempPathFactory) -> CodeDomain:
+    """Own tasks with a synthetic bank, all of them training tasks but those the hash puts elsewhere."""
+    tasks, _ = load_tasks(tasks_file)
+    bank = synthetic_bank(tasks, size=14, cache=tmp_path_factory.mktemp("cache"))
+    seed = next(s for s in range(100) if sum(stable_seed("cegar split", s, t.id) % 2 == 0 for t in tasks) == 4)
+    return CodeDomain(tasks, {"first": bank}, split_seed=seed)

@@ -1,0 +1,106 @@
+"""Which of an archive's kernels to trust on a user's table, with the reasons in words.
+
+All rows fit; a rule of domain ``kernels`` judges each fit, and kernels are weighed by marginal likelihood among those it keeps.  No label is known here, so nothing is scored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernaut.archive.store import Archive
+from kernaut.episodes.episode import Episode
+from kernaut.episodes.table import Table
+from kernaut.errors import InputError
+from kernaut.evaluation.references import fixed_grid
+from kernaut.evaluation.subject import program_subject
+from kernaut.operators.kernel_domain import KernelDomain
+from kernaut.operators.kernel_fits import fit_subjects
+from kernaut.operators.kernel_use import only
+from kernaut.operators.mixture import likelihood_weights
+from kernaut.operators.records import ABSTAIN
+from kernaut.operators.rules import Rule
+from kernaut.scoring.predictive import crps_gaussian
+from kernaut.seeds import generator
+
+MOST_ROWS = 64
+MOST_KERNELS = 30
+QUERIES = 16
+
+
+def table_episode(table: Table, seed: int = 0) -> Episode:
+    """A table as an episode without known query targets; at most 64 rows, drawn by the seed."""
+    rng = generator("cegar advise", seed)
+    places = np.arange(len(table))
+    if len(places) > MOST_ROWS:
+        places = np.sort(rng.choice(places, MOST_ROWS, replace=False))
+    targets = table.standardized_targets()[places]
+    inputs = table.unit_inputs()[places]
+    queries = rng.uniform(size=(QUERIES, inputs.shape[1]))
+    return Episode("table", "table", "test", "table", seed, inputs, targets, queries, np.zeros(QUERIES))
+
+
+def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict[str, Any]:
+    """Judge the archive's programs and the fixed references on a table.
+
+    Args:
+        archive: whose accepted programs are judged.
+        table: the user's data.
+        rule: a rule of domain ``kernels``.
+        seed: draws rows of a long table.
+
+    Raises:
+        InputError: when no kernel can be fitted.
+    """
+    episode = table_episode(table, seed)
+    subjects = [*(program_subject(candidate.program) for candidate in archive.candidates()), *fixed_grid()]
+    (everyone,) = fit_subjects(subjects, [episode], resolve=archive.program)
+    if not everyone.alive.any():
+        raise InputError("Expected a kernel that can be fitted to the table. Got none.")
+    order = np.argsort(-everyone.best_log_likelihood, kind="stable")[:MOST_KERNELS]
+    places = sorted(int(place) for place in order if everyone.alive[place])
+    (fits,) = only([everyone], places)
+    domain = KernelDomain({"train": [fits]}, 0, labelled=False)
+    electorate = domain.electorate("train")
+    verdicts = [domain.examine(operator, electorate) for operator in rule.operators]
+    flags = rule.flags(domain, electorate)
+    weights = likelihood_weights(fits.best_log_likelihood, ~flags)
+    loo = crps_gaussian(fits.loo_mean, fits.loo_sd, np.broadcast_to(episode.fit_targets, fits.loo_mean.shape)).mean(-1)
+    rows = []
+    for number, place in enumerate(places):
+        said = list(zip(rule.operators, verdicts, strict=True))
+        reasons = [operator.defect for operator, found in said if found.flags[number]]
+        abstained = [operator.defect for operator, found in said if found.codes[number] == ABSTAIN]
+        rows.append(
+            {
+                "candidate_id": subjects[place].candidate_id,
+                "name": subjects[place].name,
+                "origin": subjects[place].origin,
+                "trusted": not bool(flags[number]),
+                "weight": float(weights[number]),
+                "log_likelihood": float(fits.best_log_likelihood[number]),
+                "leave_one_out_crps": float(loo[number]),
+                "reasons": reasons,
+                "not_judged": abstained,
+                "in_words": in_words(bool(flags[number]), reasons, rule.votes),
+            }
+        )
+    rows.sort(key=lambda row: (-float(str(row["weight"])), str(row["name"])))
+    return {
+        "rows": len(table),
+        "rows_used": len(episode.fit_targets),
+        "rule": rule.to_json(),
+        "all_flagged": bool(flags.all()),
+        "recommended": rows[0],
+        "kernels": rows,
+    }
+
+
+def in_words(flagged: bool, reasons: list[str], votes: int) -> str:
+    """One sentence on a kernel."""
+    if flagged:
+        return f"Do not trust it here: {'; '.join(reasons)}."
+    if reasons:
+        return f"Trusted, with {len(reasons)} of the {votes} complaints it takes: {'; '.join(reasons)}."
+    return "Trusted: no operator finds anything."

@@ -1,0 +1,159 @@
+"""Domains by name: ``code``, ``kernels``, and those of installed packages (entry point group ``kernaut.domains``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from kernaut.archive.store import Archive
+from kernaut.errors import InputError
+from kernaut.operators.code_bank import Sample, cache_folder, synthetic_bank
+from kernaut.operators.code_domain import SYNTHETIC, CodeDomain
+from kernaut.operators.code_labels import Bench, code_program, run_suites
+from kernaut.operators.code_operators import COMPARATOR
+from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, read_records, single_suites, with_examples
+from kernaut.operators.domain import Domain
+from kernaut.operators.kernel_use import kernel_domain
+from kernaut.operators.rules import Rule
+from kernaut.plugins import extensions, load_extension
+
+GROUP = "kernaut.domains"
+OWN = ("code", "kernels")
+
+
+@dataclass(frozen=True)
+class DomainOptions:
+    """What makes a domain.
+
+    Args:
+        tasks: ``code``: a JSONL file of tasks; HumanEval of the installed package if absent.
+        samples: ``code``: a JSONL file of candidates (``task_id`` and ``completion`` or ``solution``); a synthetic bank if absent.
+        visible: ``code``: where visible checks come from.
+        limit: ``code``: most tasks, the first ones; 0 for all.
+        size: ``code``: candidates a task of a synthetic bank.
+        split_seed: ``code``: of the hash that divides tasks.
+        benchmark: ``kernels``: the benchmark.
+        train: ``kernels``: training episodes a family.
+        validation: ``kernels``: validation episodes a family.
+        test: ``kernels``: test episodes a family; 0 leaves the test split closed.
+    """
+
+    tasks: str | None = None
+    samples: str | None = None
+    visible: Visible = "suite"
+    limit: int = 0
+    size: int = 24
+    split_seed: int = 0
+    benchmark: str = "bbo"
+    train: int = 12
+    validation: int = 10
+    test: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields."""
+        return asdict(self)
+
+
+def open_domain(
+    name: str,
+    options: DomainOptions,
+    archive: Archive,
+    *,
+    cache: Path | None = None,
+    second_pool: bool = False,
+    done: Callable[[int, int], None] | None = None,
+) -> Domain:
+    """Make a domain.
+
+    Args:
+        name: ``code``, ``kernels`` or an installed one.
+        options: what makes it.
+        archive: whose programs are the candidates of ``kernels``.
+        cache: folder of banks, measured symptoms and verdicts; the user's cache if absent.
+        second_pool: ``code``: whether the pool of other mutation kinds is made, too.
+        done: called with tasks done and their number.
+
+    Raises:
+        InputError: for an unknown name.
+    """
+    if name == "kernels":
+        domain, _ = kernel_domain(
+            archive,
+            options.benchmark,
+            per_family=(options.train, options.validation, max(1, options.test)),
+            test=options.test > 0,
+        )
+        domain.done = done
+        return domain
+    if name == "code":
+        return _code(options, cache or cache_folder(), second_pool, done)
+    known = extensions(GROUP)
+    if name not in known:
+        raise InputError(f"Expected a domain of {', '.join((*OWN, *known))}. Got {name!r}.")
+    made: Domain = load_extension(GROUP, name)()
+    return made
+
+
+def code_tasks(options: DomainOptions, bench: Bench) -> tuple[list[CodeTask], dict[str, str]]:
+    """The tasks of the options, prompt examples tried on reference solutions, and why others are left out."""
+    tasks, left_out = load_tasks(None if options.tasks is None else Path(options.tasks), options.visible)
+    tasks = tasks[: options.limit] if options.limit else tasks
+    if options.visible == "suite":
+        return tasks, left_out
+    kept = []
+    for task in tasks:
+        (failures,) = run_suites(bench, task.entry, [task.reference], single_suites(task), every=True)
+        try:
+            kept.append(with_examples(task, [place for place, failure in enumerate(failures) if not failure]))
+        except InputError as error:
+            left_out[task.id] = error.message
+    return kept, left_out
+
+
+def labelled_samples(tasks: Sequence[CodeTask], path: Path, bench: Bench) -> list[Sample]:
+    """Candidates of a JSONL file, labelled by visible checks and hidden tests.
+
+    Raises:
+        InputError: when a line names an unknown task, or holds no source.
+    """
+    by_task: dict[str, list[str]] = {task.id: [] for task in tasks}
+    for number, record in enumerate(read_records(path), 1):
+        name = str(record.get("task_id"))
+        source = record.get("solution", record.get("completion"))
+        if not isinstance(source, str):
+            raise InputError(f"Expected solution or completion on line {number} of {path}. Got neither.")
+        if name in by_task:
+            by_task[name].append(source)
+    found = []
+    for task in tasks:
+        sources = [s if f"def {task.entry}" in s else task.prompt + s for s in by_task[task.id]]
+        failures = run_suites(bench, task.entry, sources, [task.visible, task.hidden]) if sources else []
+        found += [Sample(task.id, s, not f[0], not any(f), path.name) for s, f in zip(sources, failures, strict=True)]
+    if not found:
+        raise InputError(f"Expected candidates of the loaded tasks in {path}. Got none.")
+    return found
+
+
+def baseline_rules(domain: Domain) -> list[Rule]:
+    """Nothing, the hand-written operators as one union filter and each alone, the comparator of ``code``."""
+    rules = [Rule("nothing", (), 1), Rule("hand-written, union", tuple(domain.hand_written()), 1)]
+    rules += [Rule(f"hand-written: {operator.defect}", (operator,), 1) for operator in domain.hand_written()]
+    if domain.name == "code":
+        rules.append(Rule("plurality comparator", (COMPARATOR,), 1))
+    return rules
+
+
+def _code(
+    options: DomainOptions, cache: Path, second_pool: bool, done: Callable[[int, int], None] | None
+) -> CodeDomain:
+    with Bench(code_program()) as bench:
+        tasks, _ = code_tasks(options, bench)
+        if options.samples is not None:
+            samples = labelled_samples(tasks, Path(options.samples), bench)
+            return CodeDomain(tasks, {"first": samples}, options.split_seed, synthetic="", cache=cache, done=done)
+    pools = {"first": synthetic_bank(tasks, size=options.size, cache=cache, done=done)}
+    if second_pool:
+        pools["second"] = synthetic_bank(tasks, pool="second", size=options.size, cache=cache, done=done)
+    return CodeDomain(tasks, pools, options.split_seed, synthetic=SYNTHETIC, cache=cache, done=done)

