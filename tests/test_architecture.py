@@ -17,7 +17,7 @@ FLOORS = (
     ("errors", "seeds", "digest", "plugins"),
     ("scoring", "program", "sandbox"),
     ("kernels", "episodes"),
-    ("fitting",),
+    ("fitting", "export"),
     ("verification", "evaluation"),
     ("archive", "sealed"),
     ("authors",),

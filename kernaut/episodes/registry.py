@@ -21,8 +21,19 @@ OWN: dict[str, type[Benchmark]] = {
 
 
 def benchmark_names() -> tuple[str, ...]:
-    """Every benchmark that can be asked for, Kernaut's own first."""
-    return (*OWN, *(name for name in extensions(GROUP) if name not in OWN))
+    """Every benchmark that can be asked for, Kernaut's own first.
+
+    Raises:
+        InputError: when an installed package claims a name of Kernaut's own, or two packages claim one name.
+    """
+    found = extensions(GROUP)
+    for name in OWN:
+        if name in found:
+            raise InputError(
+                f"Expected tasks of packages to have names of their own. Got {name!r}, a benchmark of Kernaut, from {found[name].value}.",
+                hint="Uninstall that package, or have its task renamed.",
+            )
+    return (*OWN, *found)
 
 
 def benchmark_named(name: str, **options: Any) -> Benchmark:

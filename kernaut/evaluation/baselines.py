@@ -1,7 +1,7 @@
 """The eight tuned references of ``kernaut baselines``: each kernel kind fitted to the user's own table by marginal likelihood.
 
 Kernel parameters, amplitude and noise are tuned together by L-BFGS-B from a few seeded starts, within the ranges below; inputs are expected on the unit cube and
-targets standardized, as table episodes are.  Nothing but the fitting rows enters; of a large table the starts are tuned on 400 rows, and the best one on all.
+targets standardized, as table episodes are.  Nothing but the fitting rows enters; of a large table the starts are tuned on 200 rows, and the best one on all.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ KINDS = ("linear", "rbf", "matern32", "matern52", "periodic", "rq", "spectral_mi
 STARTS = 3
 ITERATIONS = 80
 FEATURES = 128
-MANY_ROWS = 400
+MANY_ROWS = 200
 """Above so many rows the starts are tuned on so many of them, and the best one is then tuned on all."""
-POLISH = 15
+POLISH = 20
 """Iterations of that last tuning."""
 RANGES = {
     "lengthscale": (0.01, 100.0),

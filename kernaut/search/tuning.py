@@ -150,7 +150,7 @@ def refine(
             kernel.values.copy_(start)
     if best is None:
         raise FitError("Expected a finite loss and gradient at the starting values. Got neither.")
-    tuned = {spec.name: _rounded(float(value), spec) for spec, value in zip(specs, best[1], strict=True)}
+    tuned = {spec.name: rounded(float(value), spec) for spec, value in zip(specs, best[1], strict=True)}
     with torch.no_grad():
         kernel.values[places] = torch.tensor(list(tuned.values()), dtype=torch.float64)
     return tuned, best[0]
@@ -172,6 +172,7 @@ def _logit(position: float) -> float:
     return math.log(inside / (1.0 - inside))
 
 
-def _rounded(value: float, spec: ParameterSpec) -> float:
+def rounded(value: float, spec: ParameterSpec) -> float:
+    """A tuned value to 6 significant digits, within its range."""
     assert spec.lower is not None and spec.upper is not None
     return min(max(float(f"{value:.{DIGITS}g}"), float(spec.lower)), float(spec.upper))
