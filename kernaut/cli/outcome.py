@@ -12,11 +12,14 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import shlex
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event
 from types import TracebackType
 from typing import Any
 
@@ -29,6 +32,7 @@ from kernaut.errors import ArchiveError, InputError, KernautError
 FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+_INTERRUPTED = Event()
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
@@ -55,6 +59,21 @@ class Commands(TyperGroup):
         """Parse the rest and run the command."""
         with _in_one_line(ctx):
             return super().invoke(ctx)
+
+
+def leave_at_once_when_interrupted() -> None:
+    """Have an interrupted process end without taking itself apart, which takes a second once torch is loaded.
+
+    Call it first of all: what is registered for the end of the process afterwards, such as the end of sandboxes and workers, is done before.
+    """
+
+    def leave() -> None:
+        if _INTERRUPTED.is_set():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+
+    atexit.register(leave)
 
 
 def show_no_traceback() -> None:
@@ -104,6 +123,7 @@ def _in_one_line(ctx: Any) -> Iterator[None]:
     except KeyboardInterrupt as error:
         _trace(ctx)
         _say(str(error) or "interrupted")
+        _INTERRUPTED.set()
         raise typer.Exit(INTERRUPTED) from None
     except _UsageError as error:
         message = getattr(error, "format_message", error.__str__)()
