@@ -62,7 +62,7 @@ class ArchiveBrowser(View):
         self._build()
         self.observe(self.refresh, names="archive")
         self.observe(self._filter, names=["words", "contract", "niche", "sort"])
-        self.observe(self._compare, names=["selected", "other"])
+        self.observe(self._show_pair, names=["selected", "other"])
         self.refresh()
 
     def static_parts(self) -> list[Part]:
@@ -148,7 +148,7 @@ class ArchiveBrowser(View):
             set_options(self.pick, options, self.selected if self.selected in keys else None)
             set_options(self.pick_other, options, self.other if self.other in keys else None)
 
-    def _compare(self, change: Any = None) -> None:
+    def _show_pair(self, change: Any = None) -> None:
         with self.working():
             self.comparison, self.compared.value = [], ""
             if not self.selected:

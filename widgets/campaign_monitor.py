@@ -36,6 +36,7 @@ class CampaignMonitor(View):
         archive: its path; made by the first start.
         campaign: its name; the last one begun if empty.
         runs, seed, workers: of a campaign that is started here.
+        follow: whether to look again every few seconds at an archive that another process writes.
         state: ``idle``, ``running``, ``pausing``, ``paused``, ``stopped``, ``finished`` or ``failed``.
         progress: how far it is, one sentence.
     """
@@ -45,6 +46,7 @@ class CampaignMonitor(View):
     runs = traitlets.Int(4, min=1, max=999)
     seed = traitlets.Int(0, min=0)
     workers = traitlets.Int(1, min=1, max=64)
+    follow = traitlets.Bool(False)
     state = traitlets.Unicode("idle")
     progress = traitlets.Unicode("")
 
@@ -58,7 +60,7 @@ class CampaignMonitor(View):
         self.observe(self._enable, names="state")
         self._enable()
         if self.archive and Path(self.archive).exists():
-            self.refresh()
+            self._watch()
 
     def close(self) -> None:
         """Stop the campaign and close the widget."""
@@ -189,7 +191,7 @@ class CampaignMonitor(View):
         if self._polling is not None:
             self._polling.cancel()
             self._polling = None
-        if self.state in ("running", "pausing"):
+        if self.follow or self.state in ("running", "pausing"):
             try:
                 self._polling = asyncio.get_running_loop().call_later(POLL_SECONDS, self._watch)
             except RuntimeError:
