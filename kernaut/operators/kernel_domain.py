@@ -29,7 +29,7 @@ from kernaut.scoring.predictive import crps_gaussian
 COVERAGE = 0.8
 FAILED_CRPS = 2.0
 _CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
-_DIGITS = 9
+_DIGITS = 10
 
 
 @dataclass
@@ -142,7 +142,7 @@ class KernelDomain:
 
     def _answers(self, operators: list[dict[str, Any]], electorate: Electorate, measure: bool) -> list[tuple[int, Any]]:
         found: list[tuple[int, Any]] = []
-        runs = any(operator["level"] == 2 for operator in operators)
+        runs = any(operator["level"] == 2 and ".predict(" in operator["source"] for operator in operators)
         fits = {record.episode.name: record for record in self.fits[electorate.name]}
         with Bench(trusted_program("runtime", "kernel_runtime")) as bench:
             for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True), 1):
@@ -199,8 +199,8 @@ def _fit_content(fits: EpisodeFits, place: int) -> dict[str, Any]:
 
 
 def _grams(fits: EpisodeFits, kernels: Sequence[int]) -> list[list[float]]:
-    upper = np.triu_indices(fits.gram.shape[-1])
-    return [[float(f"{value:.{_DIGITS}g}") for value in fits.gram[kernel][upper].tolist()] for kernel in kernels]
+    rows, columns = np.triu_indices(fits.gram.shape[-1])
+    return [np.round(fits.gram[kernel][rows, columns], _DIGITS).tolist() for kernel in kernels]
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

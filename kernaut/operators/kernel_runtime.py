@@ -23,7 +23,7 @@ class Fits:
         self.targets = np.array(task["targets"], dtype=float)
         size = len(task["inputs"]) + len(task["query_inputs"])
         self._grams = []
-        for upper in grams:
+        for upper in grams or ():  # none are sent for operators that refit nothing
             gram = np.zeros((size, size))
             gram[np.triu_indices(size)] = upper
             self._grams.append(gram + gram.T - np.diag(np.diag(gram)))

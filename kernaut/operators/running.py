@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernaut.archive.records import CampaignRecord
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
 from kernaut.operators.authoring import OperatorAuthor
@@ -159,23 +160,24 @@ def report(
     }
 
 
-def replay(domain: Domain, runs: Sequence[StoredRun], pinned: str, *, electorate: str = "train") -> dict[str, Any]:
+def replay(domain: Domain, runs: Sequence[StoredRun], campaign: CampaignRecord) -> dict[str, Any]:
     """Form the stored operators' verdicts again and compare.
 
     Args:
         domain: the domain as it is now.
         runs: closed runs.
-        pinned: digest of the electorate the runs were made on.
-        electorate: which electorate is formed; one of another digest is another evaluation, and the answer says what changed.
+        campaign: theirs, with the digest and the members of the electorate they were made on.  A training electorate of another digest is another
+            evaluation, and the answer says what changed on the candidates that both hold.
 
     Returns:
         ``same_electorate``, verdicts changed, flags added and removed, and the effect of the union before and after.
     """
-    now = domain.electorate(electorate)
+    now, pinned = domain.electorate("train"), campaign.data_digest
     operators, stored = distinct(runs)
     same = now.digest == pinned
     names = {(c.task, c.id): place for place, c in enumerate(now.candidates)}
-    old = names if same else _old_places(domain)
+    keys = [(task, name) for task, members in campaign.options["members"] for name in members]
+    old = {key: place for place, key in enumerate(keys)}
     changed = added = removed = 0
     for operator, before in zip(operators, stored, strict=True):
         after = domain.examine(operator, now)
@@ -199,12 +201,6 @@ def replay(domain: Domain, runs: Sequence[StoredRun], pinned: str, *, electorate
         flags = np.stack([domain.examine(operator, now).flags for operator in operators])
         result["effect"] = assess(now, vote(flags, 1), "replay")
     return result
-
-
-def _old_places(domain: Domain) -> dict[tuple[str, str], int]:
-    """Positions of the pinned training electorate, of which a grown one holds all candidates."""
-    train = domain.electorate("train")
-    return {(c.task, c.id): place for place, c in enumerate(train.candidates)}
 
 
 def require_pinned(found: Mapping[str, Any]) -> None:

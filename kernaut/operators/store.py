@@ -90,11 +90,19 @@ def begin(
         strategy,
         seed,
         runs,
-        options=dict(options),
+        options={**options, "members": members_of(electorate)},
         data_digest=electorate.digest,
         versions={"kernaut": __version__},
     )
     return archive.begin_campaign(record)
+
+
+def members_of(electorate: Electorate) -> list[list[Any]]:
+    """Tasks and the identifiers of their candidates, in order: the positions that stored verdicts speak of."""
+    return [
+        [task.id, [electorate.candidates[place].id for place in members]]
+        for task, members in zip(electorate.tasks, electorate.members, strict=True)
+    ]
 
 
 def is_closed(archive: Archive, campaign: str, index: int) -> bool:
