@@ -1,4 +1,4 @@
-"""``kernaut archive add``, ``check`` and ``backup``."""
+"""``kernaut archive add``, ``check``, ``backup``, ``merge``, ``export`` and ``prune``."""
 
 from __future__ import annotations
 
@@ -78,3 +78,71 @@ def backup(
     with Archive.open(archive) as opened:
         for path in opened.backup(destination):
             typer.echo(str(path))
+
+
+@app.command()
+def merge(
+    sources: Annotated[list[str], typer.Argument(metavar="PATH", help="Archives to copy from; they stay as they are.")],
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    out: OutOption = None,
+) -> None:
+    """Copy everything of other archives into one; equal content is stored once, and looks at held-out splits are added up.
+
+    A campaign that both hold under one name with other content is an error, and nothing of that archive is copied.
+    """
+    from kernaut.archive.merging import merge_archive
+    from kernaut.archive.store import Archive
+
+    require_writable(out)
+    added = {}
+    for source in sources:
+        with Archive.open(source, read_only=True) as opened, Archive.open_or_create(archive) as into:
+            added[source] = merge_archive(into, opened)
+    write_json({"added": added}, out)
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where candidate files go; made if it is missing.")],
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+) -> None:
+    """Write every candidate of an archive as a candidate file, and index.json with their search scores."""
+    from kernaut.archive.store import Archive
+    from kernaut.errors import InputError
+    from kernaut.program.program import save_candidate
+    from kernaut.report.inspection import candidate_rows
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"Expected an empty folder, or none, at {folder}. Got one with files in it, or a file.")
+    with Archive.open(archive, read_only=True) as opened:
+        candidates, rows = opened.candidates(), candidate_rows(opened)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Expected a folder that can be made at {folder}. Got: {error.strerror}.") from error
+    for candidate in candidates:
+        save_candidate(candidate.program, folder / f"{candidate.program.name}-{candidate.program.id}.json")
+    write_json({"candidates": rows}, folder / "index.json")
+    typer.echo(f"wrote {len(candidates)} candidate files and index.json to {folder}")
+
+
+@app.command()
+def prune(
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    keep_transcripts: Annotated[
+        bool, typer.Option("--keep-transcripts", help="Leave conversations with language models where they are.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
+    out: OutOption = None,
+) -> None:
+    """Remove tuning trials, drafts that came to nothing, and transcripts of closed runs.
+
+    Programs, evidence, evaluations and held-out outcomes stay, and so does what a selection rests on.
+    """
+    from kernaut.archive.merging import prune_archive
+    from kernaut.archive.store import Archive
+
+    require_writable(out)
+    with Archive.open(archive) as opened:
+        removed = prune_archive(opened, keep_transcripts=keep_transcripts, dry_run=dry_run)
+    write_json({"to_remove" if dry_run else "removed": removed}, out)

@@ -19,6 +19,7 @@ CONTEXTS = {
     "greenhouse": "greenhouse_task.md",
     "enzymes": "chembench_task.md",
     "glucose": "glucosebench_task.md",
+    "table": "table_task.md",
 }
 """Task descriptions among the bundled examples, by benchmark; used where --context names none."""
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kernaut.cli.options import OutOption, WorkersOption, worker_count
+from kernaut.cli.options import DataOption, DropOption, OutOption, TargetOption, WorkersOption, worker_count
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
 def baselines(
     ctx: typer.Context,
-    data: Annotated[
-        Path, typer.Option("--data", metavar="FILE", help='JSON {"x": [[...]], "y": [...]}, or CSV with a header row.')
-    ],
-    target: Annotated[
-        str | None, typer.Option("--target", metavar="COLUMN", help="The target column of a CSV file.")
-    ] = None,
+    data: DataOption,
+    target: TargetOption = None,
+    drop: DropOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the starts.")] = 0,
     workers: WorkersOption = None,
     out: OutOption = None,
@@ -31,7 +27,9 @@ def baselines(
     terminal: Terminal = ctx.obj
     count = worker_count(workers)
     require_writable(out)
-    table = read_table(data, target)
+    table = read_table(data, target, drop=tuple(drop or ()))
+    for line in table.cleaning.lines():
+        terminal.note(line)
     with terminal.progress() as progress:
         tuned = tuned_baselines(
             table.unit_inputs(),

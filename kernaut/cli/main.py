@@ -19,11 +19,14 @@ from kernaut.cli import (
     chem,
     data,
     doctor,
+    exporting,
+    extending,
     glucose,
     notebooks,
     programs,
     references,
     sealed,
+    tables,
     ts,
 )
 from kernaut.cli.outcome import Commands, show_no_traceback
@@ -78,7 +81,13 @@ app.command("glucose-sealed-test")(glucose.glucose_sealed_test)
 app.command("references")(references.references)
 app.command("verify")(programs.verify)
 app.command("inspect")(programs.inspect)
+app.command("export")(exporting.export)
 app.command("baselines")(baselines.baselines)
+app.command("run")(tables.run)
+app.command("fit")(tables.fit)
+app.command("task-run")(extending.task_run)
+app.command("extensions")(extending.extensions)
+app.command("init")(extending.init)
 app.add_typer(archives.app, name="archive")
 app.add_typer(data.app, name="data")
 app.add_typer(notebooks.app, name="notebook")

@@ -20,6 +20,18 @@ WorkersOption = Annotated[
     int | None,
     typer.Option("--workers", help="Processes; no number depends on it. [default: the cores, at most 4]"),
 ]
+DataOption = Annotated[
+    Path,
+    typer.Option(
+        "--data", metavar="FILE", help='CSV with a header row, Parquet, or JSON {"x": [[...], ...], "y": [...]}.'
+    ),
+]
+TargetOption = Annotated[
+    str | None, typer.Option("--target", metavar="COLUMN", help="The target column of a CSV or Parquet file.")
+]
+DropOption = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COLUMN", help="A column to leave out; repeatable.")
+]
 DimensionsOption = Annotated[
     list[str] | None,
     typer.Option("--dimensions", metavar="D[,D...]", help="Input dimensions that the program must work in."),

@@ -90,7 +90,9 @@ def inspect(
     if not table:
         write_json(overview, out)
         return
-    names = ("candidate_id", "name", "contract", "niche", "mean_crps", "regret_auc", "seconds")
+    tables = any("mean_nlml" in row for row in overview["candidates"])  # searched on a user's table, by likelihood
+    metrics = ("mean_nlml",) if tables else ("mean_crps", "regret_auc")
+    names = ("candidate_id", "name", "contract", "niche", *metrics, "seconds")
     typer.echo(aligned(names, [[row.get(name) for name in names] for row in overview["candidates"]]))
 
 

@@ -132,6 +132,7 @@ class SearchRequest:
     max_tokens: int | None = None
     max_cost: float | None = None
     dry_run: bool = False
+    baselines: tuple[str, ...] | None = None
 
 
 def search(ctx: typer.Context, request: SearchRequest) -> None:
@@ -172,6 +173,7 @@ def search(ctx: typer.Context, request: SearchRequest) -> None:
             benchmark_options=FrozenMapping(request.benchmark_options),
             limits=settings.execution.limits(),
             worst_family_weight=request.worst_domain_weight,
+            baselines=request.baselines,
         ),
         strategy=request.strategy.value,
         runs=request.iterations,
@@ -192,7 +194,7 @@ def search(ctx: typer.Context, request: SearchRequest) -> None:
     if request.dry_run:
         write_json({"campaign": name, **expected_of(author, options, request.archive, name)}, request.out)
         return
-    references = len(references_of(made))
+    references = len(references_of(made, request.baselines))
     try:
         with (
             Archive.open_or_create(request.archive) as opened,

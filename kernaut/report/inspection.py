@@ -13,6 +13,7 @@ from kernaut.archive.records import AcceptedRecord
 from kernaut.archive.store import Archive
 from kernaut.digest import thaw
 from kernaut.errors import InputError
+from kernaut.program.program import KernelProgram
 
 
 def archive_overview(archive: Archive) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def candidate_rows(archive: Archive) -> list[dict[str, Any]]:
                 "elite_score": accepted.elite_score,
                 "mean_crps": scores.get("mean_crps"),
                 "regret_auc": scores.get("regret_auc"),
+                **({"mean_nlml": scores["mean_nlml"]} if "mean_nlml" in scores else {}),
                 "seconds": round(seconds.get(accepted.evaluation_id or "", 0.0), 4),
             }
         rows.append(row)
@@ -97,14 +99,7 @@ def program_details(archive: Archive, program_id: str) -> dict[str, Any]:
         InputError: for an identifier that no program has, or that several begin with.
     """
     programs = {program.id: program for program in archive.programs()}
-    matching = [key for key in programs if key.startswith(program_id)]
-    if len(matching) != 1:
-        found = f"{len(matching)} that begin with it" if matching else "none of that name"
-        raise InputError(
-            f"Expected the identifier of a program of {archive.location}. Got {program_id!r}, {found}.",
-            hint="List them with kernaut inspect.",
-        )
-    program = programs[matching[0]]
+    program = program_named(archive, program_id)
     accepted = _acceptances(archive).get(program.id)
     return {
         "candidate_id": program.id,
@@ -126,6 +121,22 @@ def program_details(archive: Archive, program_id: str) -> dict[str, Any]:
         "lineage": [asdict(edge) for edge in archive.lineage(program.id)],
         "children": [key for key, other in programs.items() if program.id in other.parents],
     }
+
+
+def program_named(archive: Archive, program_id: str) -> KernelProgram:
+    """The program of an identifier, or of the beginning of one that no other program shares.
+
+    Raises:
+        InputError: for an identifier that no program has, or that several begin with.
+    """
+    matching = [program for program in archive.programs() if program.id.startswith(program_id)]
+    if len(matching) != 1:
+        found = f"{len(matching)} that begin with it" if matching else "none of that name"
+        raise InputError(
+            f"Expected the identifier of a program of {archive.location}. Got {program_id!r}, {found}.",
+            hint="List them with kernaut inspect.",
+        )
+    return matching[0]
 
 
 def _acceptances(archive: Archive) -> dict[str, AcceptedRecord]:

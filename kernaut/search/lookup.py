@@ -9,7 +9,7 @@ from kernaut.archive.records import AcceptedRecord
 from kernaut.digest import thaw
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import evaluate
-from kernaut.evaluation.outcome import PREDICTIVE_PENALTY, family_means, mean_crps
+from kernaut.evaluation.outcome import PREDICTIVE_PENALTY, family_means, loss_name, mean_loss
 from kernaut.evaluation.subject import program_subject
 from kernaut.program.program import KernelProgram
 from kernaut.search.workbench import Workbench
@@ -65,7 +65,7 @@ def candidate_details(
 
 
 def training_scores(program: KernelProgram, bench: Workbench, programs: Mapping[str, KernelProgram]) -> dict[str, Any]:
-    """A program's CRPS on the campaign's meta-training episodes, by family, beside the best references.
+    """A program's CRPS (on a user's table: minus its log marginal likelihood a row) on the campaign's meta-training episodes, by family, beside the best references.
 
     Args:
         program: stored nowhere.
@@ -77,8 +77,10 @@ def training_scores(program: KernelProgram, bench: Workbench, programs: Mapping[
     failed = [outcome for outcome in found.predictive if not outcome.scored]
     return {
         "candidate_id": program.id,
-        "mean_crps": mean_crps(found.predictive),
-        "crps_by_family": family_means(found.predictive, "crps", PREDICTIVE_PENALTY),
+        f"mean_{loss_name(found.predictive)}": mean_loss(found.predictive),
+        f"{loss_name(found.predictive)}_by_family": family_means(
+            found.predictive, loss_name(found.predictive), PREDICTIVE_PENALTY
+        ),
         "failed_episodes": [{"episode": outcome.episode, "reason": outcome.reason} for outcome in failed[:5]],
         "failed": len(failed),
         "references": reference_rows(bench),
@@ -87,8 +89,11 @@ def training_scores(program: KernelProgram, bench: Workbench, programs: Mapping[
 
 def reference_rows(bench: Workbench) -> list[dict[str, Any]]:
     """The winner of each reference family on the campaign's meta-training episodes, the best first."""
-    rows = [{"name": winner.subject.name, "mean_crps": mean_crps(winner.predictive)} for winner in bench.winners]
-    return sorted(rows, key=lambda row: (row["mean_crps"], row["name"]))
+    found = sorted(
+        ((mean_loss(winner.predictive), winner.subject.name, winner) for winner in bench.winners),
+        key=lambda row: row[:2],
+    )
+    return [{"name": name, f"mean_{loss_name(winner.predictive)}": loss} for loss, name, winner in found]
 
 
 def _row(record: AcceptedRecord, program: KernelProgram) -> dict[str, Any]:
@@ -100,7 +105,7 @@ def _row(record: AcceptedRecord, program: KernelProgram) -> dict[str, Any]:
         "niche": record.niche,
         "score": record.score,
         "elite_score": record.elite_score,
-        "mean_crps": scores.get("mean_crps"),
+        **{name: scores[name] for name in ("mean_crps", "mean_nlml") if scores.get(name) is not None},
         "novelty_band": record.novelty_band,
         "parents": list(program.parents),
     }

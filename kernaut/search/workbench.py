@@ -41,6 +41,7 @@ class SearchOptions:
         benchmark_options: what the benchmark is made with.
         limits: of every sandboxed program.
         worst_family_weight: how much of the worst family's mean CRPS the score subtracts besides the mean.
+        baselines: extensions whose kernels are among the references; None for all that are installed.
 
     Raises:
         InputError: for a value out of range.
@@ -54,6 +55,7 @@ class SearchOptions:
     benchmark_options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
     limits: Limits = field(default_factory=Limits)
     worst_family_weight: float = 0.0
+    baselines: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
@@ -108,6 +110,7 @@ class SearchOptions:
             "search_candidates": SEARCH_CANDIDATES,
             "limits": asdict(self.limits),
             **({"worst_family_weight": self.worst_family_weight} if self.worst_family_weight else {}),
+            **({"baselines": sorted(self.baselines)} if self.baselines is not None else {}),
         }
 
 
@@ -137,7 +140,7 @@ def prepare(options: SearchOptions, *, workers: int = 1, done: Callable[[int], N
         done: called with the number of references evaluated so far.
     """
     if options not in _PREPARED:
-        references = references_of(options.made())
+        references = references_of(options.made(), options.baselines)
         winners = family_winners(references, options.training(), workers=workers, done=done)
         measured = evaluate_all([winner.subject for winner in winners], [options.training()])
         first = tuple(row[0] for row in measured)

@@ -60,3 +60,18 @@ def test_a_newer_archive_is_refused_by_name(refused: Refused, archive: Path) -> 
     connection.close()
     line = refused("inspect", "--archive", archive)
     assert "999" in line
+
+
+def test_merge_export_and_prune(run: Run, refused: Refused, archive: Path, tmp_path: Path) -> None:
+    other, folder = tmp_path / "other.sqlite", tmp_path / "files"
+    added = json.loads(run("archive", "merge", archive, "--archive", other).stdout)["added"]
+    assert added[str(archive)]["programs"] == 2
+    assert "Got" in refused("archive", "merge", tmp_path / "none.sqlite", "--archive", other)
+    assert run("archive", "export", folder, "--archive", other).exit_code == 0
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))["candidates"]
+    names = {f"{row['name']}-{row['candidate_id']}.json" for row in index}
+    assert {path.name for path in folder.iterdir()} == {"index.json", *names}
+    assert "empty folder" in refused("archive", "export", folder, "--archive", other)
+    counted = json.loads(run("archive", "prune", "--archive", other, "--dry-run").stdout)["to_remove"]
+    assert json.loads(run("archive", "prune", "--archive", other).stdout)["removed"] == counted
+    assert json.loads(run("archive", "check", "--archive", other).stdout)["sound"]

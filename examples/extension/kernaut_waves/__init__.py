@@ -1,0 +1,1 @@
+"""An example extension of Kernaut: a task, a baseline and a model."""
