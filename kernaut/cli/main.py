@@ -16,6 +16,7 @@ from kernaut.cli import (
     baselines,
     benchmark,
     campaign,
+    cegar,
     chem,
     data,
     doctor,
@@ -92,6 +93,7 @@ app.add_typer(archives.app, name="archive")
 app.add_typer(data.app, name="data")
 app.add_typer(notebooks.app, name="notebook")
 app.add_typer(sealed.app, name="sealed")
+app.add_typer(cegar.app, name="cegar")
 app.command("doctor")(doctor.doctor)
 
 
