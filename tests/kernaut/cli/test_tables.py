@@ -13,6 +13,7 @@ from kernaut.evaluation import baselines
 from kernaut.fitting import regression
 from kernaut.search import table_run
 from tests.kernaut.cli.conftest import Run
+from tests.kernaut.episodes.test_table_cleaning import messy
 
 DWF = Path(__file__).resolve().parents[3] / "examples" / "candidates" / "dual_warp_fold.json"
 
@@ -98,6 +99,17 @@ def test_what_is_wrong_is_one_line(refused: Callable[..., str], table: Path, tmp
     assert "No such file" in refused("run", "--data", tmp_path / "none.csv", "--target", "wear")
     assert "target column of speed, load, unit, wear" in refused("run", "--data", table)
     assert not (tmp_path / "b.sqlite").exists()
+
+
+def test_a_messy_table_is_refused_in_one_line(refused: Callable[..., str], tmp_path: Path) -> None:
+    path = messy(tmp_path / "homes.csv")
+    line = refused("run", "--data", path, "--target", "price", "--archive", tmp_path / "d.sqlite")
+    assert "text in row 1, column country: 'NL' (and 429 more of its rows)" in line
+    assert "a date in row 1, column sold: '2024-01-01'" in line
+    line = refused("run", "--data", path, "--target", "sold", "--archive", tmp_path / "d.sqlite", "--drop", "country")
+    assert "a date in row 1, column sold" in line
+    line = refused("run", "--data", path, "--target", "floor", "--drop", "country", "--drop", "sold")
+    assert "Expected a target that varies" in line
 
 
 def test_many_rows_are_warned_of(run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
