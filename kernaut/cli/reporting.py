@@ -84,7 +84,7 @@ def report(ctx: typer.Context, request: ReportRequest) -> None:
     from kernaut.digest import FrozenMapping, loads_finite
     from kernaut.errors import InputError
     from kernaut.evaluation.references import references_of
-    from kernaut.evaluation.report import with_scores
+    from kernaut.evaluation.report import require_weight, with_scores
     from kernaut.sandbox.pool import default_pool
     from kernaut.search.benchmarking import BenchmarkOptions, archive_programs, benchmark_report
     from kernaut.search.candidates import verified_candidate
@@ -93,6 +93,8 @@ def report(ctx: typer.Context, request: ReportRequest) -> None:
     terminal: Terminal = ctx.obj
     count = worker_count(request.workers)
     require_writable(request.out)
+    if request.worst_domain_weight is not None:
+        require_weight(request.worst_domain_weight)
     limits = read_config(request.config, for_models=False).execution.limits()
     options = BenchmarkOptions(
         benchmark=request.benchmark,

@@ -154,8 +154,7 @@ def with_scores(report: dict[str, Any], worst_family_weight: float) -> dict[str,
     Raises:
         InputError: for a negative weight.
     """
-    if not 0.0 <= worst_family_weight <= 1e6:
-        raise InputError(f"Expected a weight of the worst family of at least 0. Got {worst_family_weight!r}.")
+    require_weight(worst_family_weight)
     report["protocol"]["score"] = {"worst_family_weight": worst_family_weight}
     for candidate in report["candidates"]:
         for split in candidate["splits"].values():
@@ -168,6 +167,17 @@ def with_scores(report: dict[str, Any], worst_family_weight: float) -> dict[str,
             section["worst_family"] = {"family": worst, "mean_crps": means[worst]}
             section["score"] = -(section["mean_crps"] + worst_family_weight * means[worst])
     return report
+
+
+def require_weight(worst_family_weight: float) -> float:
+    """Check a weight of the worst family.
+
+    Raises:
+        InputError: for anything below 0 or above a million.
+    """
+    if not 0.0 <= worst_family_weight <= 1e6:
+        raise InputError(f"Expected a weight of the worst family of at least 0. Got {worst_family_weight!r}.")
+    return worst_family_weight
 
 
 def compare_predictive(first: Sequence[Outcome], second: Sequence[Outcome], *, seed: int = 0) -> dict[str, Any]:

@@ -114,7 +114,7 @@ def benchmark_report(
     """
     settings = options.settings()
     for setting in settings:
-        setting.made()
+        require_per_family(setting.per_family, setting.made().most_per_family)
     if selection is not None:
         programs = [_selected(options, archive, selection)]
     subjects, winners = _references(options, workers, on_reference)

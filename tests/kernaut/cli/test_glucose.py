@@ -13,4 +13,6 @@ def test_bad_files_and_counts_are_refused(refused: Callable[..., str], tmp_path:
     (tmp_path / "empty.json").write_text("{}")
     assert "Expected an object of patients" in refused("glucose-benchmark", "--data", "empty.json")
     assert "1 to 6 episodes per family" in refused("glucose-run", "--episodes-per-family", 7)
+    assert "1 to 6 episodes per family" in refused("glucose-benchmark", "--episodes-per-family", 7)
+    assert "1 to 6 episodes per family" in refused("references", "glucose", "--episodes-per-family", 7)
     assert "Expected one of --candidate-id and --candidate-file" in refused("glucose-sealed-test")
