@@ -175,7 +175,7 @@ def status(code: int, message: str, **headers: str) -> Fault:
 
 def hang(handler: Handler) -> None:
     """No answer, until the server is closed."""
-    handler.server.released.wait(30)
+    handler.server.released.wait(300)
 
 
 def drip(handler: Handler) -> None:
