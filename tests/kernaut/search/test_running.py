@@ -388,3 +388,24 @@ def test_members_share_a_campaign_and_one_without_answers_is_passed_over(server:
         with pytest.raises(ModelFailure):
             run_campaign(archive, options(6, 1), lone, campaign_id="c")
         assert [run.status for run in archive.runs("c")] == ["closed", "open"]
+
+
+def test_a_conversational_campaign_builds_on_its_own_programs(server: ModelServer, tmp_path: Path) -> None:
+    def script(messages: list[dict[str, Any]]) -> list[Call]:
+        if turn_of(messages) == 0:
+            return quick_script(messages)
+        found = json.loads(messages[-1]["content"])["candidate_id"]
+        other = candidate([{"role": "user", "content": "another"}], parents=[found])
+        same = candidate(messages, name="same", parameters={"height": 0.7}, parents=[found])
+        return [("submit_candidate", same), ("submit_candidate", other)]
+
+    server.script = script
+    report = searched(tmp_path, server, options(rounds=2, strategy="conversational"))
+    assert [run["index"] for run in report["runs"]] == [0]
+    assert [bool(entry["parents"]) for entry in report["accepted"]] == [False, True]
+    with Archive.open(tmp_path / "a.sqlite") as archive:
+        results = [entry.content["result"] for entry in archive.transcript("c", 0) if entry.role == "tool"]
+        assert results[2]["error"]["kind"] == "program_refused"
+        assert "differs from every accepted one" in results[2]["error"]["message"]
+        (edge,) = archive.lineage(report["accepted"][1]["candidate_id"])
+        assert (edge.kind, edge.counts) == ("revision", True)

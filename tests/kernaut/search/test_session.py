@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from kernaut.archive.records import Entries
+from kernaut.archive.records import Entries, TranscriptRecord
 from kernaut.authors.author import Brief
 from kernaut.authors.genome import TRANSFORM_BASES, Genome
 from kernaut.authors.grammar import write_program
@@ -157,3 +157,77 @@ def test_lineage_counts_only_changed_sources(bench: Workbench) -> None:
 def test_options_out_of_range_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         SearchOptions(**options)  # type: ignore[arg-type]
+
+
+def test_discoveries_are_no_closures_and_no_accepted_source_with_other_parameters(bench: Workbench) -> None:
+    session = _session(bench, [], replace(BRIEF, discovery=True))
+    program = _program()
+    assert session.submit_candidate(program).accepted
+    height = next(iter(spec.name for spec in program.space))
+    again = replace(program.with_parameters({height: program.space[0].lower}), name="again", parents=(program.id,))
+    with pytest.raises(ProgramRefused, match=f"differs from every accepted one.*{program.id}"):
+        session.stage_candidate(replace(again, source="# other words\n" + again.source))
+    closure = "def closure_tree(parameters):\n    return {'op': 'base', 'kind': 'rbf'}\n"
+    tree = replace(program, name="tree", contract="closure", source=closure, parameters={}, space=())
+    with pytest.raises(ProgramRefused, match="closure tree"):
+        session.submit_candidate(tree)
+    other = replace(_program(("centred_line", "cosine_bank")), parents=(program.id,))
+    assert session.stage_candidate(other).program.parents == (program.id,)  # an accepted program of this very run
+    assert _session(bench, []).submit_candidate(tree).accepted
+
+
+def test_a_formulation_holds_for_the_programs_after_it(bench: Workbench) -> None:
+    session = _session(bench, [])
+    program = _program()
+    assert program.formulation is not None
+    session.propose_formulation(program.formulation)
+    assert session.submit_candidate(replace(program, formulation=None)).accepted
+
+
+def test_what_an_earlier_attempt_got_accepted_is_given_again_unmeasured(bench: Workbench) -> None:
+    first: list[Entries] = []
+    _session(bench, first).submit_candidate(_program(("cosine_bank",)))
+    whole: list[Entries] = []
+    begun = _session(bench, whole)
+    expected = begun.submit_candidate(_program())
+    later: list[Entries] = []
+    held = whole[0].accepted
+    resumed = Session("c", BRIEF, bench, {}, {}, later.append, held=held)
+    assert resumed.submit_candidate(_program()) == expected
+    assert later == []
+    assert resumed.submit_candidate(_program(("cosine_bank",))).accepted
+    assert [record.position for record in later[0].accepted] == [1]
+
+
+def test_what_is_looked_up_is_what_was_accepted(bench: Workbench) -> None:
+    session = _session(bench, [])
+    assert session.query_archive(None, None, 5)["programs"] == []
+    program = _program()
+    submission = session.submit_candidate(program)
+    (row,) = session.query_archive("open_ended", "input_transform", 5)["programs"]
+    assert (row["candidate_id"], row["score"]) == (submission.program_id, submission.score)
+    assert session.query_archive("spectral_periodic", None, 5)["matching"] == 0
+    references = session.query_archive(None, None, 5)["references"]
+    assert [entry["mean_crps"] for entry in references] == sorted(entry["mean_crps"] for entry in references)
+    assert session.inspect_candidate(program.id)["source"] == program.source
+    with pytest.raises(InputError, match=program.id):
+        session.inspect_candidate("0123")
+    scores = session.evaluate_candidate(program)
+    assert scores["mean_crps"] == pytest.approx(row["mean_crps"])
+    assert set(scores["crps_by_family"]) == {"branin", "ackley", "cosine", "hartmann", "levy"}
+    assert session.verify_candidate(program)["accepted"]
+    assert len(session.submissions) == 1
+
+
+def test_a_conversation_is_noted_at_once_after_what_was_there(bench: Workbench) -> None:
+    journal: list[Entries] = []
+    usage = {"prompt_tokens": 10, "completion_tokens": 1, "estimated": False, "cost": None}
+    earlier = (
+        TranscriptRecord("c", 3, 0, "system", {"text": "x"}),
+        TranscriptRecord("c", 3, 1, "assistant", {}, usage),
+    )
+    session = Session("c", BRIEF, bench, {}, {}, journal.append, transcript=earlier)
+    session.note("assistant", {"text": "y"}, usage)
+    assert session.transcript() == earlier
+    assert [entry.position for entry in journal[0].transcripts] == [2]
+    assert (session.spending.calls, session.spending.tokens) == (2, 22)
