@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import tokenize
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+import kernaut
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = (
@@ -218,3 +221,19 @@ def test_what_is_left_for_later_is_seen(source: str) -> None:
     assert not left_for_later(
         "x: int = None  # {}  # why\nnames = 'NotImplementedError'\n".format("type: " + "ignore[code]")
     )
+
+
+def test_notebooks_take_public_names_from_kernaut_itself() -> None:
+    homes = kernaut._HOMES
+    stray = []
+    for path in sorted(ROOT.glob("notebooks/*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            tree = ast.parse("".join(cell["source"])) if cell["cell_type"] == "code" else ast.Module([], [])
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.ImportFrom) or str(node.module).split(".")[0] != "kernaut":
+                    continue
+                for alias in node.names:
+                    hidden = node.module == "kernaut" and alias.name not in kernaut.__all__
+                    if hidden or homes.get(alias.name) == node.module:
+                        stray.append(f"{path.name}: from {node.module} import {alias.name}")
+    assert stray == []

@@ -327,9 +327,15 @@ def _found(program: str, archive: str | None) -> Any:
     @contextmanager
     def opened() -> Any:
         from kernaut.archive.store import Archive
+        from kernaut.errors import InputError
         from kernaut.program.program import load_candidate
         from kernaut.report.inspection import program_named
 
+        if archive is None and not Path(program).is_file():
+            raise InputError(
+                f"Expected a candidate file, or an identifier with --archive. Got {program!r} and no archive.",
+                hint="Give --archive PATH to look an identifier up.",
+            )
         if archive is None:
             yield load_candidate(program), None
             return
