@@ -1,0 +1,90 @@
+"""kernaut cegar run, report, compose, replay, analyse, export and advise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernaut.archive.store import Archive
+from kernaut.plugins import bundled
+
+Run = Callable[..., Any]
+TASKS = bundled("examples", "code_tasks.jsonl")
+SMALL = ("--tasks", TASKS, "--runs", 1, "--calls", 4, "--min-helped", 1, "--split-seed", 3, "--arm", "narrow")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def grown(run: Run, cache: Path) -> dict[str, Any]:
+    result = run("cegar", "run", "--archive", "a.sqlite", "--cache", cache, *SMALL)
+    assert result.exit_code == 0, result.output
+    return dict(json.loads(result.stdout))
+
+
+def test_a_campaign_is_measured_composed_replayed_analysed_and_exported(
+    run: Run, grown: dict[str, Any], cache: Path, tmp_path: Path
+) -> None:
+    assert grown["candidates"].startswith("Candidates were made by mutating")
+    common = ("--archive", "a.sqlite", "--arm", "narrow", "--cache", cache)
+    replayed = run("cegar", "replay", *common)
+    assert replayed.exit_code == 0, replayed.output
+    assert json.loads(replayed.stdout)["verdicts_changed"] == 0
+    report = json.loads(run("cegar", "report", *common).stdout)
+    assert set(report["electorates"]) == {"train", "unseen"}
+    assert "plurality comparator" in report["electorates"]["unseen"]["rules"]
+    composed = run("cegar", "compose", *common, "--out", "rule.json")
+    assert composed.exit_code == 0, composed.output
+    exported = run("cegar", "export", "--rule", "rule.json", "--out", "rule.py")
+    assert exported.exit_code == 0, exported.output
+    text = Path("rule.py").read_text(encoding="utf-8")
+    compile(text, "rule.py", "exec")
+    assert "kernaut" not in text.replace("of Kernaut's evaluator", "")
+    ledger = json.loads(run("cegar", "analyse", "ledger", *common).stdout)["ledger"]
+    assert ledger["calls"] == 4
+
+
+def test_another_electorate_is_refused(run: Run, grown: dict[str, Any], cache: Path) -> None:
+    again = run("cegar", "run", "--archive", "a.sqlite", "--cache", cache, *SMALL, "--limit", 5)
+    assert again.exit_code != 0
+    assert "Traceback" not in again.output
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("run", "--domain", "other"), "code, kernels"),
+        (("run", "--arm", "other"), "an arm of collision"),
+        (("run", "--calls", 61), "1 to 60 calls"),
+        (("run", "--visible", "nothing"), "suite or prompt"),
+        (("run", "--tasks", "missing.jsonl"), "missing.jsonl"),
+        (("report", "--archive", "missing.sqlite"), "missing.sqlite"),
+    ],
+)
+def test_errors_are_sentences(run: Run, words: tuple[Any, ...], named: str) -> None:
+    result = run("cegar", *words)
+    assert result.exit_code != 0
+    assert named in result.output
+    assert "Traceback" not in result.output
+
+
+def test_advice_says_why_in_words(run: Run, tmp_path: Path) -> None:
+    rows = [f"{x / 11},{(3 * x) % 7 / 7},{(x / 11) ** 2}" for x in range(12)]
+    Path("my.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    Archive.create("b.sqlite").close()
+    result = run("cegar", "advise", "--archive", "b.sqlite", "--data", "my.csv", "--target", "y")
+    assert result.exit_code == 0, result.output
+    advice = json.loads(result.stdout)
+    assert advice["rows_used"] == 12
+    assert sum(kernel["weight"] for kernel in advice["kernels"]) == pytest.approx(1.0)
+    assert advice["recommended"] == advice["kernels"][0]
+    for kernel in advice["kernels"]:
+        assert kernel["trusted"] or (len(kernel["reasons"]) >= 2 and "Do not trust" in kernel["in_words"])
+        assert advice["all_flagged"] or kernel["trusted"] or kernel["weight"] == 0.0
