@@ -19,9 +19,9 @@ from kernaut.authors.models import make_model
 from kernaut.authors.prompting import nudge, prompt, prompts_digest, run_prompt
 from kernaut.authors.replies import clean
 from kernaut.authors.spending import Spending, charge, estimated_tokens, spending_of
-from kernaut.authors.toolbox import MOST_ARGUMENTS, Toolbox
+from kernaut.authors.toolbox import MOST_ARGUMENTS, Toolbox, sound_values
 from kernaut.digest import content_id, thaw
-from kernaut.errors import AllowanceSpent, ArchiveError, RequestRefused
+from kernaut.errors import AllowanceSpent, ArchiveError, InputError, RequestRefused
 
 SILENT_ANSWERS = 3
 """So many answers in a row without a tool call end a run."""
@@ -172,7 +172,7 @@ def _record(reply: Reply, position: int) -> dict[str, Any]:
     """An answer as it is stored; requests get names of nine letters and digits, which every server takes."""
     requests = []
     for place, request in enumerate(reply.requests):
-        arguments = clean(request.arguments)
+        arguments = _tidied(clean(request.arguments))
         kept: dict[str, Any] = {
             "id": f"r{position % 10_000:04d}{place % 10_000:04d}",
             "name": clean(request.name)[:64],
@@ -189,6 +189,14 @@ def _record(reply: Reply, position: int) -> dict[str, Any]:
         "truncated": reply.truncated,
         "ended": reply.ended,
     }
+
+
+def _tidied(arguments: str) -> str:
+    """Arguments that are JSON, without what an escape may hide: a secret, or half a character."""
+    try:
+        return json.dumps(sound_values(json.loads(arguments)), ensure_ascii=False)
+    except (ValueError, RecursionError, InputError):
+        return arguments
 
 
 def _message(answer: Mapping[str, Any]) -> dict[str, Any]:

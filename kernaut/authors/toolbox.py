@@ -16,6 +16,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from kernaut.authors.author import Tools
+from kernaut.authors.replies import clean
 from kernaut.authors.tools import FUNCTIONS
 from kernaut.digest import require_json
 from kernaut.errors import (
@@ -31,6 +32,8 @@ from kernaut.errors import (
 
 MOST_ARGUMENTS = 250_000
 """Longest arguments that are read [characters]: source has at most 100 000, and JSON may double it."""
+
+LARGEST = 10**300
 
 KINDS: tuple[tuple[type[KernautError], str], ...] = (
     (ProgramRefused, "program_refused"),
@@ -119,9 +122,10 @@ class Toolbox:
             return _error("unknown_tool", f"Expected a tool of {', '.join(all_tools())}. Got {name[:80]!r}.")
         try:
             given = _arguments(name, arguments, truncated, length or len(arguments))
-            checked = tool.arguments.model_validate(given)
+            sound = sound_values(tool.arguments.model_validate(given).model_dump(exclude_unset=True))
+            checked = tool.arguments.model_validate(sound)  # again, since text that held JSON is parsed by now
             result = tool.function(self._tools, **{key: getattr(checked, key) for key in type(checked).model_fields})
-            require_json(result, f"the result of {name}")
+            result = sound_values(result)
         except _Unreadable as unreadable:
             return unreadable.record
         except ValidationError as error:
@@ -133,6 +137,24 @@ class Toolbox:
         except KernautError as error:
             return _error(next(kind for cls, kind in KINDS if isinstance(error, cls)), error.message, error.hint)
         return dict(result)
+
+
+def sound_values(value: Any) -> Any:
+    """A JSON value whose texts can be stored and hold no secret.
+
+    Raises:
+        InputError: for a number that is not finite or has more than 300 digits.
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(key)): sound_values(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [sound_values(item) for item in value]
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise InputError("Expected numbers of at most 300 digits. Got a longer one.")
+    require_json(value, "the values")
+    return value
 
 
 class _Unreadable(Exception):

@@ -112,6 +112,16 @@ def test_wrong_calls_say_what_to_mend(name: str, arguments: str, kind: str, part
     assert part in json.dumps(error, ensure_ascii=False).replace('\\"', '"')
 
 
+def test_values_are_made_sound_however_deep_they_stand() -> None:
+    session = Recording()
+    long = json.dumps(CANDIDATE | {"parameters": '{"a": [' + "9" * 400 + "]}"})
+    assert "300 digits" in call(session, "stage_candidate", long)["error"]["message"]
+    half = CANDIDATE | {"rationale": "a\ud800b\x00", "parameters": '{"a": "\\ud800"}'}
+    assert call(session, "stage_candidate", half)["draft"] == 0
+    ((program,),) = session.asked
+    assert (program.rationale, dict(program.parameters)) == ("a?b\ufffd", {"a": "?"})
+
+
 def test_a_cut_answer_is_said_to_be_cut() -> None:
     assert "cut off" in call(Recording(), "stage_candidate", '{"name', truncated=True)["error"]["hint"]
 
