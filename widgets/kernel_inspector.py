@@ -247,11 +247,11 @@ class KernelInspector(View):
         if self._kernel is None:
             return
         with self.working():
-            self.drawn = None
-            self.picture.value = ""
-            look = Look(self.dimension, self.seed, self.anchor)
-            self.drawn = view_picture(self.view, self._kernel, look)
-            self.picture.value = shown(self.drawn)
+            drawn = None
+            try:
+                drawn = view_picture(self.view, self._kernel, Look(self.dimension, self.seed, self.anchor))
+            finally:
+                self.drawn, self.picture.value = drawn, shown(drawn)
 
     def _resolve(self, program_id: str) -> KernelProgram:
         with reading(self.archive) as opened:

@@ -26,11 +26,13 @@ from kernaut.cli import (
     notebooks,
     programs,
     references,
+    reports,
     sealed,
     tables,
     ts,
+    viz,
 )
-from kernaut.cli.outcome import Commands, show_no_traceback
+from kernaut.cli.outcome import Commands, leave_at_once_when_interrupted, show_no_traceback
 from kernaut.cli.terminal import Terminal
 
 app = typer.Typer(
@@ -94,11 +96,14 @@ app.add_typer(data.app, name="data")
 app.add_typer(notebooks.app, name="notebook")
 app.add_typer(sealed.app, name="sealed")
 app.add_typer(cegar.app, name="cegar")
+app.command("viz")(viz.viz)
+app.command("report")(reports.report)
 app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:
     """Run the program; an unexpected error shows its traceback with ``--verbose`` only."""
+    leave_at_once_when_interrupted()
     show_no_traceback()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite end is one, whoever asks for it
     get_command(app)(prog_name="kernaut")  # calling the app itself would put typer's own hook in place
