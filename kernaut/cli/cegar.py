@@ -40,6 +40,10 @@ SplitSeedOption = Annotated[int, typer.Option("--split-seed", help="code: of the
 BenchmarkOption = Annotated[str, typer.Option("--benchmark", help="kernels: the benchmark.")]
 TrainOption = Annotated[int, typer.Option("--train", help="kernels: meta-training episodes a family.")]
 ValidationOption = Annotated[int, typer.Option("--validation", help="kernels: validation episodes a family.")]
+KernelsOption = Annotated[
+    str | None,
+    typer.Option("--kernels", metavar="PATH", help="kernels: the archive of programs. [default: that of --archive]"),
+]
 TestOption = Annotated[int, typer.Option("--test", help="kernels: test episodes a family; 0 leaves test closed.")]
 CacheOption = Annotated[
     Path | None, typer.Option("--cache", metavar="DIR", help="code: banks and verdicts. [default: the user's cache]")
@@ -68,6 +72,7 @@ def run(
     benchmark: BenchmarkOption = "bbo",
     train: TrainOption = 12,
     validation: ValidationOption = 10,
+    kernels: KernelsOption = None,
     cache: CacheOption = None,
     out: OutOption = None,
 ) -> None:
@@ -81,7 +86,7 @@ def run(
     if not 1 <= calls <= MOST_CALLS or runs < 1:
         raise InputError(f"Expected at least one run of 1 to {MOST_CALLS} calls. Got {runs} runs of {calls}.")
     options = LoopOptions(seed, arm, attempts, calls, min_helped)  # type: ignore[arg-type]
-    chosen = _domain_options(tasks, samples, visible, limit, split_seed, benchmark, train, validation, 0)
+    chosen = _domain_options(tasks, samples, visible, limit, split_seed, benchmark, train, validation, kernels)
     terminal = ctx.obj if isinstance(ctx.obj, Terminal) else Terminal()
     with Archive.open_or_create(archive) as opened, terminal.progress() as progress:
         made = _open(
@@ -318,7 +323,7 @@ def _domain_options(
     benchmark: str,
     train: int,
     validation: int,
-    test: int,
+    kernels: str | None,
 ) -> Any:
     from kernaut.operators.domains import DomainOptions
 
@@ -333,7 +338,7 @@ def _domain_options(
         benchmark=benchmark,
         train=train,
         validation=validation,
-        test=test,
+        kernels=None if kernels is None else str(Path(kernels).absolute()),
     )
 
 

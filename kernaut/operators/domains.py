@@ -15,6 +15,7 @@ from kernaut.operators.code_labels import Bench, code_program, run_suites
 from kernaut.operators.code_operators import COMPARATOR
 from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, read_records, single_suites, with_examples
 from kernaut.operators.domain import Domain
+from kernaut.operators.kernel_domain import KernelDomain
 from kernaut.operators.kernel_use import kernel_domain
 from kernaut.operators.rules import Rule
 from kernaut.plugins import extensions, load_extension
@@ -38,6 +39,7 @@ class DomainOptions:
         train: ``kernels``: training episodes a family.
         validation: ``kernels``: validation episodes a family.
         test: ``kernels``: test episodes a family; 0 leaves the test split closed.
+        kernels: ``kernels``: the archive whose programs are candidates; the one that holds the campaign if absent.
     """
 
     tasks: str | None = None
@@ -50,6 +52,7 @@ class DomainOptions:
     train: int = 12
     validation: int = 10
     test: int = 0
+    kernels: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All fields."""
@@ -70,7 +73,7 @@ def open_domain(
     Args:
         name: ``code``, ``kernels`` or an installed one.
         options: what makes it.
-        archive: whose programs are the candidates of ``kernels``.
+        archive: whose programs are the candidates of ``kernels``, unless the options name another.
         cache: folder of banks, measured symptoms and verdicts; the user's cache if absent.
         second_pool: ``code``: whether the pool of other mutation kinds is made, too.
         done: called with tasks done and their number.
@@ -79,12 +82,11 @@ def open_domain(
         InputError: for an unknown name.
     """
     if name == "kernels":
-        domain, _ = kernel_domain(
-            archive,
-            options.benchmark,
-            per_family=(options.train, options.validation, max(1, options.test)),
-            test=options.test > 0,
-        )
+        if options.kernels is not None:
+            with Archive.open(options.kernels) as other:
+                domain = _kernels(options, other)
+        else:
+            domain = _kernels(options, archive)
         domain.done = done
         return domain
     if name == "code":
@@ -143,6 +145,11 @@ def baseline_rules(domain: Domain) -> list[Rule]:
     if domain.name == "code":
         rules.append(Rule("plurality comparator", (COMPARATOR,), 1))
     return rules
+
+
+def _kernels(options: DomainOptions, archive: Archive) -> KernelDomain:
+    counts = (options.train, options.validation, max(1, options.test))
+    return kernel_domain(archive, options.benchmark, per_family=counts, test=options.test > 0)[0]
 
 
 def _code(
