@@ -1,0 +1,59 @@
+"""Domains by name, samples from a file, prompt examples tried on reference solutions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernaut.archive.store import Archive
+from kernaut.errors import InputError
+from kernaut.operators.code_labels import Bench, code_program
+from kernaut.operators.code_tasks import load_tasks
+from kernaut.operators.domains import DomainOptions, code_tasks, labelled_samples, open_domain
+from tests.kernaut.operators.conftest import TASKS, task_records
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with Bench(code_program()) as made:
+        yield made
+
+
+def test_samples_are_labelled_by_visible_and_hidden_tests(tasks_file: Path, tmp_path: Path, bench: Bench) -> None:
+    right = TASKS["largest"][1]
+    lines = [
+        {"task_id": "own/largest", "completion": f"    {right}\n"},
+        {"task_id": "own/largest", "solution": "def largest(values):\n    return max(values, key=abs)\n"},
+        {"task_id": "own/largest", "completion": "    return values[0]\n"},
+        {"task_id": "elsewhere", "completion": "    return 1\n"},
+    ]
+    path = tmp_path / "samples.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    found = labelled_samples(load_tasks(tasks_file)[0], path, bench)
+    assert [(sample.visible, sample.correct) for sample in found] == [(True, True), (True, False), (False, False)]
+    with Archive.create(tmp_path / "a.sqlite") as archive:
+        options = DomainOptions(tasks=str(tasks_file), samples=str(path))
+        assert open_domain("code", options, archive, cache=tmp_path).synthetic == ""
+    path.write_text('{"task_id": "own/largest"}', encoding="utf-8")
+    with pytest.raises(InputError, match="solution or completion on line 1"):
+        labelled_samples(load_tasks(tasks_file)[0], path, bench)
+
+
+def test_prompt_examples_that_the_reference_fails_are_dropped(tmp_path: Path, bench: Bench) -> None:
+    records = task_records()[:2]
+    records[0]["prompt"] = records[0]["prompt"].replace(">>> ", ">>> largest([2]) == 7\n    >>> ", 1)
+    records[1]["prompt"] = records[1]["prompt"].replace("\n    1\n", "\n    99\n")
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
+    tasks, left_out = code_tasks(DomainOptions(tasks=str(path), visible="prompt"), bench)
+    assert [task.id for task in tasks] == ["own/largest"]
+    assert tasks[0].visible.count("assert") == 1
+    assert "reference solution" in left_out["own/count_even"]
+
+
+def test_an_unknown_domain_names_the_known_ones(tmp_path: Path) -> None:
+    with Archive.create(tmp_path / "a.sqlite") as archive, pytest.raises(InputError, match="code, kernels"):
+        open_domain("poems", DomainOptions(), archive)
