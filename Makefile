@@ -15,7 +15,7 @@ LAB_OPTIONS ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help install discover test test-slow lint lab bench clean distclean
+.PHONY: help install browser discover test test-slow lint lab bench clean distclean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^PYTHON/q' Makefile
@@ -42,7 +42,16 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# The browser tests drive Debian's Chromium. Root on Debian or Ubuntu gets it here; elsewhere the tests say what is missing.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+		else \
+			echo "Expected Chromium for the browser tests. Got none. On Debian: apt-get install chromium" >&2; exit 1; \
+		fi; }
+
+test: lint browser
 	$(BIN)/python -m pytest $(PYTEST_OPTIONS)
 
 test-slow: $(INSTALLED)
