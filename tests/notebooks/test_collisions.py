@@ -11,7 +11,7 @@ from kernaut.runs.notebook import run_notebook
 
 
 def test_a_collision_is_shown_and_split(tmp_path: Path) -> None:
-    result = run_notebook(bundled("notebooks", "collisions.ipynb"), {"calls": 6}, workspace=tmp_path)
+    result = run_notebook(bundled("notebooks", "collisions.ipynb"), {"calls": 3, "size": 8}, workspace=tmp_path)
     report = result.report
     assert report["candidates"].startswith("Candidates were made by mutating")
     assert report["first_collision"]["signature"] == ""
