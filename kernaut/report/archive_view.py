@@ -22,6 +22,7 @@ SORTS = ("mean CRPS", "seconds", "name", "tunable parameters")
 _KEYS = {"mean CRPS": "mean_crps", "seconds": "seconds", "name": "name", "tunable parameters": "tunable_parameters"}
 COLUMNS = ("name", "identifier", "contract", "niche", "novelty", "mean CRPS", "seconds", "parameters")
 MOST_POINTS = 2000
+DATA = "programs"
 
 Row = Mapping[str, Any]
 
@@ -112,7 +113,7 @@ def score_cost_chart(rows: Sequence[Row]) -> Chart:
     brush = alt.selection_interval(name="chosen")
     roles = ["frontier", "other"]
     points = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(alt.NamedData(DATA))
         .mark_point(filled=True, size=60)
         .encode(
             x=alt.X(
@@ -135,14 +136,14 @@ def score_cost_chart(rows: Sequence[Row]) -> Chart:
         .properties(width=380, height=260, title="drag over points to select them")
     )
     bars = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(alt.NamedData(DATA))
         .mark_bar(color=BLUE)
         .encode(x=alt.X("count():Q", title="programs selected"), y=alt.Y("niche:N", title=None))
         .transform_filter(brush)
         .properties(width=200, height=110, title="by niche")
     )
     names = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(alt.NamedData(DATA))
         .mark_text(align="left", fontSize=11)
         .encode(x=alt.value(4), y=alt.Y("place:O", axis=None), text=alt.Text("label:N"))
         .transform_filter(brush)
@@ -154,7 +155,7 @@ def score_cost_chart(rows: Sequence[Row]) -> Chart:
     chart = alt.hconcat(points, alt.vconcat(bars, names)).configure(background="white", padding=10)
     first = values[0]
     words = f"Mean CRPS against seconds of {len(values)} programs, {len(best)} on the frontier; the best is {first['name']} with {first['crps']:.4f}."
-    return live_chart(chart, words)
+    return live_chart(chart, words, {DATA: values})
 
 
 def source_difference(first: KernelProgram, second: KernelProgram) -> Source:

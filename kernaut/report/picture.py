@@ -126,14 +126,16 @@ class Chart:
         return self.picture()._repr_mimebundle_(include, exclude)
 
 
-def live_chart(chart: Any, alt: str) -> Chart:
+def live_chart(chart: Any, alt: str, data: dict[str, list[dict[str, Any]]] | None = None) -> Chart:
     """An Altair chart for front ends that draw it themselves; see :func:`chart_picture` for one with its PNG.
 
     Args:
         chart: any Altair chart of at most some thousand points.
         alt: alternative text.
+        data: rows of the chart's named data; Altair would check each row against its schema, which takes seconds for some hundred.
     """
-    return Chart(chart.properties(description=alt).to_dict(), alt)
+    spec: dict[str, Any] = chart.properties(description=alt).to_dict()
+    return Chart(spec | {"datasets": {**spec.get("datasets", {}), **data}} if data else spec, alt)
 
 
 def chart_picture(chart: Any, alt: str) -> Picture:

@@ -36,10 +36,10 @@ def test_rows_are_searched_filtered_and_sorted() -> None:
 
 def test_the_chart_filters_by_selection_and_marks_the_frontier() -> None:
     chart = score_cost_chart(ROWS)
-    points, right = chart.spec["hconcat"]
+    _, right = chart.spec["hconcat"]
     assert chart.spec["params"][0]["select"]["type"] == "interval"
     assert [part["transform"][0]["filter"]["param"] for part in right["vconcat"]] == ["chosen", "chosen"]
-    roles = {row["name"]: row["role"] for row in points["data"]["values"]}
+    roles = {row["name"]: row["role"] for row in chart.spec["datasets"]["programs"]}
     assert roles == {"wave_bowl": "frontier", "rings": "frontier", "wave_duet": "other"}
     assert "the best is rings with 0.4000" in chart.alt
     assert chart.live()["text/plain"] == chart.alt
