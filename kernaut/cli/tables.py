@@ -26,13 +26,18 @@ from kernaut.cli.searching import (
     TOOL_CALLS,
     ConfigOption,
     ContextOption,
+    DryRunOption,
     ForceOption,
     IterationsOption,
+    MaxCostOption,
+    MaxTokensOption,
     MaxToolCallsOption,
     NoveltyOption,
     RoundsOption,
     SeedOption,
+    expected_of,
     first_given,
+    require_prices,
 )
 from kernaut.cli.terminal import Progress, Terminal, require_writable, write_json
 
@@ -79,6 +84,9 @@ def run(
     iterations: IterationsOption = RUNS,
     rounds_per_iteration: RoundsOption = ROUNDS,
     max_tool_calls: MaxToolCallsOption = None,
+    max_tokens: MaxTokensOption = None,
+    max_cost: MaxCostOption = None,
+    dry_run: DryRunOption = False,
     novelty_threshold: NoveltyOption = 0.08,
     seed: SeedOption = None,
     workers: WorkersOption = None,
@@ -102,7 +110,17 @@ def run(
     rule = {"folds": folds, "time_order": time_order}
     parts = [] if folds is None and not time_order else _parts(asked, rule)
     writer, options = _search_options(
-        whole, author, config, context, iterations, rounds_per_iteration, max_tool_calls, novelty_threshold, seed
+        whole,
+        author,
+        config,
+        context,
+        iterations,
+        rounds_per_iteration,
+        max_tool_calls,
+        (max_tokens, max_cost),
+        novelty_threshold,
+        seed,
+        ready=not dry_run,
     )
     for line in whole.table.cleaning.lines():
         terminal.note(line)
@@ -112,6 +130,9 @@ def run(
             f"{len(whole.table)} rows: exact inference grows with the cube of the rows; expect about {minutes:.0f} minutes. A random part of the rows is faster."
         )
     name = run_id or f"{data.stem}-seed-{options.search.seed}"
+    if dry_run:
+        write_json({"searches": 1 + len(parts), "each": expected_of(writer, options, archive, name)}, out)
+        return
     try:
         with Archive.open_or_create(archive) as opened, terminal.progress() as progress:
             location = str(opened.location)
@@ -272,13 +293,17 @@ def _search_options(
     iterations: int,
     rounds: int,
     max_tool_calls: int | None,
+    limits: tuple[int | None, float | None],
     novelty_threshold: float,
     seed: int | None,
+    *,
+    ready: bool,
 ) -> tuple[Author | Ensemble, CampaignOptions]:
     from kernaut.cli.authors import author_of
     from kernaut.cli.config import Config, read_config
     from kernaut.digest import FrozenMapping
     from kernaut.errors import InputError
+    from kernaut.search.allowance import Allowance
     from kernaut.search.campaign import CampaignOptions
     from kernaut.search.workbench import SearchOptions
 
@@ -298,8 +323,14 @@ def _search_options(
         runs=iterations,
         rounds=first_given(settings.campaign.max_rounds, None, rounds),
         tool_calls=first_given(max_tool_calls, settings.campaign.max_tool_calls, TOOL_CALLS),
+        allowance=Allowance(
+            first_given(limits[0], settings.campaign.max_tokens, None),
+            first_given(limits[1], settings.campaign.max_cost, None),
+        ),
     )
-    return author_of(Config() if offline else settings, context, table.name), options
+    writer = author_of(Config() if offline else settings, context, table.name, ready=ready)
+    require_prices(writer, options)
+    return writer, options
 
 
 def _tell(terminal: Terminal, report: Mapping[str, Any]) -> None:

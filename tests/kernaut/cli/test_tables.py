@@ -13,8 +13,10 @@ from kernaut.authors.grammar import GrammarAuthor
 from kernaut.evaluation import baselines
 from kernaut.fitting import regression
 from kernaut.search import table_run
+from tests.kernaut.authors.model_server import KEY, model_server
 from tests.kernaut.cli.conftest import Run
 from tests.kernaut.episodes.test_table_cleaning import messy
+from tests.kernaut.search.test_running import quick_script
 
 DWF = Path(__file__).resolve().parents[3] / "examples" / "candidates" / "dual_warp_fold.json"
 
@@ -64,6 +66,42 @@ def test_a_search_on_a_table_with_held_out_folds(run: Run, table: Path, tmp_path
     assert json.loads(fitted.stdout)["fit"]["log_marginal_likelihood"] == pytest.approx(
         report["selected"]["log_marginal_likelihood"], abs=1e-3
     )
+
+
+def test_a_language_model_searches_a_table(
+    run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_API_KEY", KEY)
+    words = [
+        "run",
+        "--data",
+        table,
+        "--target",
+        "wear",
+        "--archive",
+        "a.sqlite",
+        "--iterations",
+        1,
+        "--config",
+        "c.toml",
+    ]
+    words += ["--rounds-per-iteration", 3, "--workers", 1, "--max-tokens", 90_000]
+    with model_server() as server:
+        server.script = quick_script
+        (tmp_path / "c.toml").write_text(
+            f'[llm]\nprovider = "compatible"\nmodel = "scripted"\nbase_url = "{server.url}"\napi_key_env = "MODEL_API_KEY"\n',
+            encoding="utf-8",
+        )
+        expected = json.loads(run(*words, "--dry-run").stdout)
+        assert (expected["searches"], expected["each"]["at_most"]["tokens"]) == (1, 90_000)
+        assert server.requests == []
+        result = run(*words)
+        assert result.exit_code == 0, result.output
+        assert len(server.requests) >= 2
+    report = json.loads(result.stdout)
+    assert np.isfinite(report["selected"]["log_marginal_likelihood"])
+    shown = run("inspect", "--archive", "a.sqlite", "--transcript", "t-seed-0:0", "--table")
+    assert "calls submit_candidate" in shown.stdout
 
 
 def test_fit_predicts_new_rows_with_intervals(run: Run, table: Path, tmp_path: Path) -> None:
