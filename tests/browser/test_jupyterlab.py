@@ -80,9 +80,9 @@ def test_selected_points_filter_the_other_chart(lab: tuple[str, Path], run_in_la
     before = page.evaluate(HASH)
     box = canvas.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 90, box["y"] + 60)
+    page.mouse.move(box["x"] + 205, box["y"] + 70)
     page.mouse.down()
-    page.mouse.move(box["x"] + 200, box["y"] + 200, steps=8)
+    page.mouse.move(box["x"] + 330, box["y"] + 260, steps=8)
     page.mouse.up()
     page.wait_for_timeout(500)
     assert page.evaluate(HASH) != before
