@@ -24,6 +24,10 @@ from kernaut.plugins import bundled
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 240_000
 """Milliseconds that anything in a page may take; the machine may be busy."""
+ATTEMPTS = 5
+BEGUN = """() => [...document.querySelectorAll('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell .jp-InputPrompt')]
+    .some(prompt => /\\[[*\\d]/.test(prompt.textContent))"""
+"""Whether a code cell of the notebook in sight is running or was run."""
 ICONS = ("fontawesome", "font-awesome", ".woff")
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS = os.environ.get("KERNAUT_SCREENSHOTS")
@@ -48,14 +52,14 @@ class Watched:
         assert [line for line in self.complaints if not any(icon in line for icon in ICONS)] == []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     path = next((found for found in map(shutil.which, NAMES) if found), None)
     if path is None:
         pytest.fail(
             "Expected Chromium for the browser tests. Got none. Try: apt-get update && apt-get install -y chromium"
         )
-    with sync_playwright() as driver:
+    with sync_playwright() as driver:  # its event loop must not outlive this module: widgets wait in a running loop
         made = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield made
         made.close()
@@ -78,7 +82,7 @@ def watched(browser: Browser) -> Iterator[Watched]:
     page.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """JupyterLab's address with its token, and its folder with copies of the notebooks."""
     folder = tmp_path_factory.mktemp("lab")
@@ -119,7 +123,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
                 time.sleep(0.3)
         else:
             pytest.fail(f"Expected JupyterLab to start. Got: {(folder / 'lab.log').read_text()[-2000:]}")
-        yield f"http://127.0.0.1:{port}/lab/tree/{{path}}?token=secret", folder
+        yield f"http://127.0.0.1:{port}/lab/tree/{{path}}?token=secret&reset", folder
     finally:
         server.terminate()
         try:
@@ -140,10 +144,16 @@ def run_in_lab(lab: tuple[str, Path], watched: Watched) -> Callable[[str], Watch
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
         page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
         page.locator("text=| Idle").wait_for()
-        page.evaluate('window.jupyterapp.commands.execute("notebook:run-all-cells"), 0')
         select = page.locator(".jp-Dialog").get_by_role("button", name="Select")
-        with suppress(PageTimeout):  # JupyterLab may ask which kernel, although the notebook names it
-            select.click(timeout=3000)
+        for _ in range(ATTEMPTS):
+            page.evaluate('window.jupyterapp.commands.execute("notebook:run-all-cells"), 0')
+            with suppress(PageTimeout):  # JupyterLab may ask which kernel, although the notebook names it
+                select.click(timeout=3000)
+            with suppress(PageTimeout):  # and lets a command go that comes before the kernel is connected
+                page.wait_for_function(BEGUN, timeout=20_000)
+                break
+        else:
+            pytest.fail(f"Expected the cells of {path} to be run. Got no numbered cell in {ATTEMPTS} attempts.")
         return watched
 
     return run
