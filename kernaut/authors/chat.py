@@ -25,12 +25,17 @@ process calculates the run, and once more when an interrupted run goes on: decid
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kernaut.digest import FrozenMapping, freeze
 from kernaut.errors import InputError
+
+SECRET_NAME = re.compile(r"(key|token|secret|password|authorization)$", re.IGNORECASE)
+SECRET_TEXT = re.compile(r"^bearer\s|\bsk-[\w-]{8}", re.IGNORECASE)
+"""Names and texts of keys; a configuration is stored with its campaign, so that none may stand in it."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,33 @@ class ModelSettings:
         if (self.input_price is None) != (self.output_price is None):
             raise InputError("Expected input_price and output_price together. Got one of the two.")
         object.__setattr__(self, "extra_body", freeze(self.extra_body))
+        place = _secret_place(self.extra_body, "extra_body") or _secret_place(self.base_url, "base_url")
+        if place is not None:
+            raise InputError(
+                f"Expected no key in a configuration. Got what looks like one in {place}.",
+                hint="Put it into an environment variable, and name that in api_key_env.",
+            )
 
     @property
     def name(self) -> str:
         """What transcripts and reports call the model: provider and model."""
         return f"{self.provider}/{self.model}"
+
+
+def _secret_place(value: Any, place: str) -> str | None:
+    """Where a text stands that is named or written like a key; None where there is none."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if isinstance(inner, str) and SECRET_NAME.search(str(name)):
+                return f"{place}.{name}"
+            found = _secret_place(inner, f"{place}.{name}")
+            if found is not None:
+                return found
+    elif isinstance(value, (list, tuple)):
+        return next(filter(None, (_secret_place(inner, place) for inner in value)), None)
+    elif isinstance(value, str) and SECRET_TEXT.search(value):
+        return place
+    return None
 
 
 @dataclass(frozen=True)

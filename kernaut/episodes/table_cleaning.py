@@ -162,7 +162,10 @@ def number_of(value: Any) -> float | str:
         return "a date"
     if not isinstance(value, (int, float, Decimal)):
         return f"a {type(value).__name__}"
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of more than 308 digits
+        return f"a value beyond {LARGEST:g}"
     if math.isinf(number) or abs(number) > LARGEST:
         return "an infinite value" if math.isinf(number) else f"a value beyond {LARGEST:g}"
     return number

@@ -102,6 +102,9 @@ def _from_csv(text: str, where: str) -> Cells:
     except csv.Error as error:
         raise InputError(f"Expected CSV in {where}. Got: {error}.") from error
     header = [name.strip() for name in lines[0]] if lines else []
+    found = [name for name, mark in (("semicolons", ";"), ("tabs", "\t")) if len(header) == 1 and mark in header[0]]
+    if found:
+        raise InputError(f"Expected columns separated by commas in {where}. Got {found[0]}.")
     _require_names(header, where)
     for number, line in enumerate(lines[1:], start=1):
         if len(line) != len(header):

@@ -91,6 +91,12 @@ def test_members_inherit_what_their_provider_shares(tmp_path: Path) -> None:
         ("[[ensemble]]\nmodel = 'm'\n", ["no provider", "member 1"]),
         ("[llm]\nprovider = 'openai'\nmodel = 'm'\ntimeout_seconds = 0.0\n", ["timeout_seconds above 0"]),
         ("[llm]\nprovider = 'openai'\nmodel = 'm'\n[llm.extra_body]\nstream = true\n", ["extra_body", "stream"]),
+        (
+            "[llm]\nprovider = 'openai'\nmodel = 'm'\nextra_body = {a = {api_key = 'x'}}\n",
+            ["extra_body.a.api_key", "no key"],
+        ),
+        ("[llm]\nprovider = 'openai'\nmodel = 'm'\nextra_body = {a = ['Bearer x']}\n", ["extra_body.a", "no key"]),
+        ("[llm]\nprovider = 'compatible'\nmodel = 'm'\nbase_url = 'http://h/sk-abcdefgh1'\n", ["base_url", "no key"]),
         ("[llm]\nprovider = 'openai'\nmodel = 'm'\napi_key = 'sk-secret-123'\n", ["llm.api_key", "api_key_env"]),
         ("[llm]\nprovider = 'openai'\nmodel = ['sk-secret-123']\n", ["llm.model: "]),
         ("[campaign]\nruns_at_once = 0\n", ["campaign.runs_at_once"]),

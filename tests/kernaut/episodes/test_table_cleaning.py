@@ -89,6 +89,7 @@ def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
         ("-inf", "an infinite value"),
         (math.inf, "an infinite value"),
         (1e200, "a value beyond 1e+150"),
+        (10**400, "a value beyond 1e+150"),
         ([1], "a list"),
         (True, 1.0),
         (b"x", "a bytes"),
@@ -103,6 +104,14 @@ def test_missing_values(value: object) -> None:
     found = number_of(value)
     assert isinstance(found, float)
     assert math.isnan(found)
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_are_named(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(separator.join("ay") + "\n1" + separator + "2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="separated by commas"):
+        read_table(path, "y")
 
 
 def test_columns_to_leave_out_must_be_there(tmp_path: Path) -> None:
