@@ -16,8 +16,7 @@ from kernaut.errors import InputError
 from kernaut.evaluation.references import fixed_grid
 from kernaut.evaluation.subject import program_subject
 from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import fit_subjects
-from kernaut.operators.kernel_use import only
+from kernaut.operators.kernel_fits import fit_subjects, only
 from kernaut.operators.mixture import likelihood_weights
 from kernaut.operators.records import ABSTAIN
 from kernaut.operators.rules import Rule

@@ -24,7 +24,7 @@ from kernaut.operators.code_screens import MOST_TASKS, View, is_caught, rewrites
 from kernaut.operators.code_symptoms import SYMPTOMS
 from kernaut.operators.code_tasks import CodeTask
 from kernaut.operators.domain import unasked
-from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Operator, Task, Verdicts
+from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
@@ -152,6 +152,10 @@ class CodeDomain:
     def hand_written(self) -> Sequence[Operator]:
         """The fifteen."""
         return HAND_WRITTEN
+
+    def worth(self, electorate: Electorate, flags: Flags) -> Mapping[str, Any]:
+        """Nothing beside selection accuracy."""
+        return {}
 
     def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
         """A candidate's source, and its task's prompt."""

@@ -1,6 +1,6 @@
 """What the loop needs of a domain: verdicts of an operator over an electorate, screens, and what an author is shown.
 
-Installed packages offer further domains under the entry point group ``kernaut.domains``: a function of keyword options that returns a :class:`Domain`.
+Installed packages offer further domains under the entry point group ``kernaut.domains``: a function of no arguments that returns a :class:`Domain`.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ class Domain(Protocol):
 
     def hand_written(self) -> Sequence[Operator]:
         """Operators written by hand, the baseline."""
+
+    def worth(self, electorate: Electorate, flags: NDArray[np.bool_]) -> Mapping[str, Any]:
+        """What choosing by a rule's flags is worth in the domain's own terms; empty where selection accuracy says all."""
 
     def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
         """A candidate and its task for an authoring request."""

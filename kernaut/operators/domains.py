@@ -7,8 +7,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kernaut.archive.store import Archive
+from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import InputError
+from kernaut.evaluation.references import references_of
+from kernaut.evaluation.subject import Subject, program_subject
 from kernaut.operators.code_bank import Sample, cache_folder, synthetic_bank
 from kernaut.operators.code_domain import SYNTHETIC, CodeDomain
 from kernaut.operators.code_labels import Bench, code_program, run_suites
@@ -16,12 +22,14 @@ from kernaut.operators.code_operators import COMPARATOR
 from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, read_records, single_suites, with_examples
 from kernaut.operators.domain import Domain
 from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_use import kernel_domain
+from kernaut.operators.kernel_fits import crps_of, fit_subjects, only
+from kernaut.operators.kernel_use import Candidates
 from kernaut.operators.rules import Rule
 from kernaut.plugins import extensions, load_extension
 
 GROUP = "kernaut.domains"
 OWN = ("code", "kernels")
+REFERENCES_A_FAMILY = 2
 
 
 @dataclass(frozen=True)
@@ -148,8 +156,38 @@ def baseline_rules(domain: Domain) -> list[Rule]:
 
 
 def _kernels(options: DomainOptions, archive: Archive) -> KernelDomain:
-    counts = (options.train, options.validation, max(1, options.test))
-    return kernel_domain(archive, options.benchmark, per_family=counts, test=options.test > 0)[0]
+    """An archive's programs and the best references of each family, fitted to a benchmark's episodes; what is opened is counted as a look."""
+    made = benchmark_named(options.benchmark)
+    programs = [program_subject(candidate.program) for candidate in archive.candidates()]
+    references = references_of(made)
+    train = fit_subjects([*programs, *references], made.episodes("train", options.train), resolve=archive.program)
+    scores = np.stack([crps_of(f) for f in train]).mean(0)
+    first = len(programs)
+    chosen = [*range(first), *(first + place for place in _best_of_families(references, scores[first:]))]
+    subjects = [[*programs, *references][place] for place in chosen]
+    archive.record_look(options.benchmark, "validation", "cegar", {"per_family": options.validation})
+    validation = fit_subjects(subjects, made.episodes("validation", options.validation), resolve=archive.program)
+    fits = {"train": only(train, chosen), "validation": validation, "unseen": validation}
+    if options.test:
+        archive.record_look(options.benchmark, "test", "cegar", {"per_family": options.test})
+        fits["unseen"] = fit_subjects(subjects, made.episodes("test", options.test), resolve=archive.program)
+    on_validation = np.stack([crps_of(f) for f in validation]).mean(0)
+    candidates = Candidates(
+        tuple(subjects),
+        reference=first + int(scores[chosen][first:].argmin()),
+        validated=int(on_validation[: first or len(subjects)].argmin()),
+        training=scores[chosen],
+    )
+    return KernelDomain(fits, candidates.reference, candidates=candidates)
+
+
+def _best_of_families(references: Sequence[Subject], scores: NDArray[np.float64]) -> list[int]:
+    """Places of the best references of each family by training score."""
+    chosen: list[int] = []
+    for family in dict.fromkeys(subject.family for subject in references):
+        members = [place for place, subject in enumerate(references) if subject.family == family]
+        chosen += sorted(members, key=lambda place: scores[place])[:REFERENCES_A_FAMILY]
+    return sorted(chosen)
 
 
 def _code(

@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.code_labels import Bench
 from kernaut.operators.domain import unasked
-from kernaut.operators.kernel_fits import EpisodeFits
+from kernaut.operators.kernel_fits import EpisodeFits, crps_of
 from kernaut.operators.kernel_symptoms import HAND_WRITTEN, SYMPTOMS
-from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Operator, Task, Verdicts
+from kernaut.operators.kernel_use import Candidates, uses
+from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import trusted_program
-from kernaut.scoring.predictive import crps_gaussian
 
 COVERAGE = 0.8
-FAILED_CRPS = 2.0
 _CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
 _DIGITS = 10
 
@@ -39,12 +38,14 @@ class KernelDomain:
     Args:
         fits: fits by electorate name (``train``, ``unseen`` and others).
         reference: which kernel is the train-selected reference.
+        candidates: the kernels, where it is asked what a rule is worth.
         labelled: whether query targets are known; without, all candidates count as correct.
         done: called with episodes done and their number.
     """
 
     fits: Mapping[str, Sequence[EpisodeFits]]
     reference: int
+    candidates: Candidates | None = None
     labelled: bool = True
     done: Callable[[int, int], None] | None = None
     name: str = "kernels"
@@ -135,6 +136,10 @@ class KernelDomain:
         """Ten operators from single symptoms."""
         return HAND_WRITTEN
 
+    def worth(self, electorate: Electorate, flags: Flags) -> Mapping[str, Any]:
+        """Mean CRPS of the kernel chosen and of the mixture formed, with and without the rule."""
+        return {} if self.candidates is None else uses(self.fits[electorate.name], flags, self.candidates)
+
     def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
         """A fit and its episode."""
         candidate = electorate.candidates[place]
@@ -165,12 +170,6 @@ class KernelDomain:
                 if measure and self.done is not None:
                     self.done(number, len(electorate.tasks))
         return found
-
-
-def crps_of(fits: EpisodeFits) -> NDArray[np.float64]:
-    """``S`` mean CRPS on the episode's queries; failed fits score the penalty."""
-    scores = crps_gaussian(fits.mean, fits.sd, np.broadcast_to(fits.episode.query_targets, fits.mean.shape)).mean(-1)
-    return np.where(fits.alive, scores, FAILED_CRPS)
 
 
 def _episode_content(fits: EpisodeFits) -> dict[str, Any]:

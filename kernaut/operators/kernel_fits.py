@@ -7,7 +7,7 @@ Reference: Rasmussen and Williams (2006), equations 5.10 to 5.12 (leave-one-out)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -21,8 +21,12 @@ from kernaut.fitting.grid import fit_grid, predict
 from kernaut.fitting.group import EpisodeGroup
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.closure import Resolve
+from kernaut.scoring.predictive import crps_gaussian
 
 Array = NDArray[np.float64]
+
+FAILED_CRPS = 2.0
+"""What a failed fit scores."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,19 @@ class EpisodeFits:
     def best_log_likelihood(self) -> Array:
         """``S`` log marginal likelihoods; -inf for failed fits."""
         return np.where(self.alive, self.log_likelihood.max(-1), -np.inf)
+
+
+def crps_of(fits: EpisodeFits) -> Array:
+    """``S`` mean CRPS on the episode's queries; failed fits score the penalty."""
+    scores = crps_gaussian(fits.mean, fits.sd, np.broadcast_to(fits.episode.query_targets, fits.mean.shape)).mean(-1)
+    return np.where(fits.alive, scores, FAILED_CRPS)
+
+
+def only(fits: Sequence[EpisodeFits], places: Sequence[int]) -> list[EpisodeFits]:
+    """The same fits with some of the kernels."""
+    keep = list(places)
+    arrays = [field.name for field in fields(EpisodeFits) if field.name != "episode"]
+    return [replace(record, **{name: getattr(record, name)[keep] for name in arrays}) for record in fits]
 
 
 def fit_subjects(

@@ -123,6 +123,9 @@ def report(
         panel = Panel.of(electorate)
         flags = {rule.name: rule.flags(domain, electorate) for rule in [*rules, *unions, together, *baselines]}
         rows = {rule: assess(electorate, flagged, rule) for rule, flagged in flags.items()}
+        for title, flagged in flags.items():
+            worth = domain.worth(electorate, flagged)
+            rows[title] |= {"worth": dict(worth)} if worth else {}
         discoveries = benjamini_hochberg([rows[rule.name]["p"] for rule in rules])
         for rule, found in zip(rules, discoveries, strict=True):
             rows[rule.name]["discovery"] = found

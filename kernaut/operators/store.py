@@ -5,7 +5,7 @@ The campaign's data digest is the training electorate's, so that an archive refu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,8 +148,3 @@ def stored_runs(archive: Archive, campaign: str) -> list[StoredRun]:
             hint="Run kernaut cegar run first.",
         )
     return found
-
-
-def cegar_campaigns(archive: Archive, domain: str) -> Sequence[CampaignRecord]:
-    """The campaigns of a domain."""
-    return [campaign for campaign in archive.campaigns() if campaign.benchmark == f"cegar-{domain}"]

@@ -6,7 +6,6 @@ add is a rule of thumb; prompts, schemas, runs and answers are those of the camp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from kernaut.archive.records import RunRecord
@@ -90,10 +89,3 @@ def _run_of(member: Author, options: CampaignOptions) -> dict[str, Any]:
 def _sum(rows: list[dict[str, Any]], name: str) -> float:
     """A quantity of all expected runs."""
     return float(sum(row["expected_runs"] * (row[name] or 0.0) for row in rows))
-
-
-def expectation_sentence(record: Mapping[str, Any]) -> str:
-    """The expectation in one line for people."""
-    expected = record["expected"]
-    cost = "at an unknown price" if expected["cost"] is None else f"about ${expected['cost']:.2f}"
-    return f"{record['runs_left']} runs: about {expected['answers']} answers and {expected['tokens']:,} tokens, {cost}"

@@ -75,6 +75,24 @@ def test_errors_are_sentences(run: Run, words: tuple[Any, ...], named: str) -> N
     assert "Traceback" not in result.output
 
 
+def test_kernels_are_measured_by_selection_and_by_crps(run: Run) -> None:
+    Archive.create("k.sqlite").close()
+    words = ["--domain", "kernels", "--archive", "k.sqlite"]
+    result = run("cegar", "run", *words, "--runs", 1, "--calls", 1, "--train", 1, "--validation", 1)
+    assert result.exit_code == 0, result.output
+    result = run("cegar", "report", *words)
+    assert result.exit_code == 0, result.output
+    electorates = json.loads(result.stdout)["electorates"]
+    assert set(electorates) == {"train", "validation", "unseen"}
+    nothing = electorates["unseen"]["rules"]["nothing"]["worth"]
+    assert nothing["choice by likelihood"] == nothing["choice by likelihood among kept"]
+    assert nothing["best in hindsight"]["mean_crps"] < nothing["train-selected reference"]["mean_crps"]
+    by_hand = [row["worth"] for name, row in electorates["train"]["rules"].items() if name.startswith("hand-written:")]
+    assert any(worth["uniform choice"] != worth["uniform choice among kept"] for worth in by_hand)
+    with Archive.open("k.sqlite") as archive:
+        assert archive.looks("bbo") == {"validation": 2, "test": 0}
+
+
 def test_advice_says_why_in_words(run: Run, tmp_path: Path) -> None:
     rows = [f"{x / 11},{(3 * x) % 7 / 7},{(x / 11) ** 2}" for x in range(12)]
     Path("my.csv").write_text("a,b,y\n" + "\n".join(rows) + "\n", encoding="utf-8")

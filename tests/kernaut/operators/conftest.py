@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from kernaut.operators.code_bank import synthetic_bank
 from kernaut.operators.code_domain import CodeDomain
 from kernaut.operators.code_tasks import load_tasks
-from kernaut.operators.records import FLAG, PASS, Candidate, Electorate, Operator, Task, Verdicts
+from kernaut.operators.records import FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.symptoms import Symptom
 from kernaut.seeds import stable_seed
 
@@ -67,6 +67,9 @@ class SmallDomain:
 
     def hand_written(self) -> Sequence[Operator]:
         return ()
+
+    def worth(self, electorate: Electorate, flags: Flags) -> dict[str, Any]:
+        return {}
 
     def show(self, electorate: Electorate, place: int) -> dict[str, Any]:
         return dict(electorate.candidates[place].content)
