@@ -30,10 +30,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from kernaut.archive.redaction import SUFFIXES
 from kernaut.digest import FrozenMapping, freeze
 from kernaut.errors import InputError
 
-SECRET_NAME = re.compile(r"(key|token|secret|password|authorization)$", re.IGNORECASE)
+SECRET_NAMES = (*SUFFIXES, "AUTHORIZATION")
 SECRET_TEXT = re.compile(r"^bearer\s|\bsk-[\w-]{8}", re.IGNORECASE)
 """Names and texts of keys; a configuration is stored with its campaign, so that none may stand in it."""
 
@@ -98,7 +99,7 @@ def _secret_place(value: Any, place: str) -> str | None:
     """Where a text stands that is named or written like a key; None where there is none."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            if isinstance(inner, str) and SECRET_NAME.search(str(name)):
+            if isinstance(inner, str) and str(name).upper().endswith(SECRET_NAMES):
                 return f"{place}.{name}"
             found = _secret_place(inner, f"{place}.{name}")
             if found is not None:

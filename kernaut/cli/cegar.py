@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
-from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json
+from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json, write_text
 from kernaut.errors import InputError
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def export(
     else:
         with _opened(archive) as opened:
             chosen, _ = _composed(ctx, opened, domain, campaign or f"cegar-{domain}-{arm}", cache, votes, most)
-    out.write_text(exported(chosen, domain), encoding="utf-8")
+    write_text(exported(chosen, domain), out)
     typer.echo(f"{len(chosen.operators)} operators, {chosen.votes} must flag: {out}", err=True)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption
-from kernaut.cli.terminal import Terminal, require_writable
+from kernaut.cli.terminal import Terminal, require_writable, write_text
 
 
 class TargetName(StrEnum):
@@ -39,7 +39,6 @@ def export(
     """
     from kernaut import __version__
     from kernaut.archive.store import Archive
-    from kernaut.errors import InputError
     from kernaut.export.module import export_kernel
     from kernaut.program.program import load_candidate
     from kernaut.report.inspection import program_named
@@ -57,11 +56,6 @@ def export(
             provenance["benchmarks"] = sorted({record.benchmark for record in opened.evaluations(program_id=chosen.id)})
             dimension = proofs[0].dimensions[0] if proofs and proofs[0].dimensions else 2
             text = export_kernel(chosen, to.value, resolve=opened.program, dimension=dimension, provenance=provenance)
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"Expected a file that can be written at {out}. Got: {error.strerror}.") from error
-    terminal.note(f"{out} is a module for {to.value}; it needs no Kernaut")
+    write_text(text, out)
+    if out is not None:
+        terminal.note(f"{out} is a module for {to.value}; it needs no Kernaut")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kernaut.cli.terminal import Terminal, require_writable
+from kernaut.cli.terminal import Terminal, require_writable, write_text
 
 
 class DocumentFormat(StrEnum):
@@ -54,11 +54,6 @@ def report(
             sections, title = archive_sections(archive, kernels), f"Archive {path.name}"
     pictures = None if out is None else out.with_name(f"{out.stem}-figures")
     text = render(title, sections, to.value, pictures)
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"Expected a file that can be written at {out}. Got: {error.strerror}.") from error
-    terminal.note(f"written to {out}")
+    write_text(text, out)
+    if out is not None:
+        terminal.note(f"written to {out}")

@@ -39,7 +39,7 @@ from kernaut.cli.searching import (
     first_given,
     require_prices,
 )
-from kernaut.cli.terminal import Progress, Terminal, require_writable, write_json
+from kernaut.cli.terminal import Progress, Terminal, require_writable, write_json, write_text
 
 if TYPE_CHECKING:
     from kernaut.archive.store import Archive
@@ -378,13 +378,10 @@ def _found(program: str, archive: str | None) -> Any:
 
 def _write_csv(path: Path, columns: Mapping[str, Any]) -> None:
     import csv
+    import io
 
-    from kernaut.errors import InputError
-
-    try:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*([repr(float(v)) for v in column] for column in columns.values()), strict=True))
-    except OSError as error:
-        raise InputError(f"Expected a file that can be written at {path}. Got: {error.strerror}.") from error
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*([repr(float(v)) for v in column] for column in columns.values()), strict=True))
+    write_text(text.getvalue(), path)

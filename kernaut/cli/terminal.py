@@ -106,12 +106,20 @@ def write_json(record: Mapping[str, Any], out: Path | None) -> None:
     Raises:
         InputError: when the file cannot be written.
     """
-    text = json.dumps(thaw(record), indent=2, ensure_ascii=False, allow_nan=False)
+    write_text(json.dumps(thaw(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n", out)
+
+
+def write_text(text: str, out: Path | None) -> None:
+    """Write a text that ends its own last line to a file, or to standard output.
+
+    Raises:
+        InputError: when the file cannot be written.
+    """
     if out is None:
-        typer.echo(text)
+        typer.echo(text, nl=False)
         return
     try:
-        out.write_text(text + "\n", encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"Expected a file that can be written at {out}. Got: {error.strerror}.") from error
 

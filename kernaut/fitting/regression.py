@@ -23,7 +23,7 @@ from kernaut.episodes.table import InputScale, target_scale
 from kernaut.errors import FitError, InputError
 from kernaut.fitting.embedding import Embedding
 from kernaut.fitting.likelihood import LikelihoodFit, LikelihoodGroup, fit_likelihood, row_loss
-from kernaut.kernels.adapters import as_kernel
+from kernaut.kernels.adapters import as_kernel, finite_matrix
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.program import KernelProgram
 
@@ -91,7 +91,7 @@ class FittedKernel:
         """
         if not 0.0 < level < 1.0:
             raise InputError(f"Expected a level between 0 and 1. Got {level!r}.")
-        new = _matrix(X_new, "X_new")
+        new = finite_matrix(X_new, "X_new")
         if new.shape[1] != len(self.inputs.low):
             raise InputError(f"Expected {len(self.inputs.low)} columns in X_new, as were fitted. Got {new.shape[1]}.")
         embedding = self.kernel.embed(torch.from_numpy(self.inputs.apply(new)))
@@ -130,7 +130,7 @@ def fit(program: KernelProgram | KernautKernel, X: Any, y: Any, *, tune: bool = 
         >>> fitted = fit(load_candidate("dwf.json"), X, y)  # doctest: +SKIP
         >>> fitted.predict(X_new).upper  # doctest: +SKIP
     """
-    inputs, targets = _matrix(X, "X"), np.array(y, dtype=np.float64)
+    inputs, targets = finite_matrix(X, "X"), np.array(y, dtype=np.float64)
     if targets.shape != inputs.shape[:1] or not np.isfinite(targets).all():
         raise InputError(f"Expected {len(inputs)} finite targets, one a row of X. Got shape {targets.shape}.")
     if len(np.unique(inputs, axis=0)) < 3 or np.ptp(targets) == 0.0:
@@ -191,15 +191,3 @@ def _tune(kernel: KernautKernel, points: Array, targets: Array) -> None:
         kernel.values.grad = None
     with torch.no_grad():
         kernel.values[places] = torch.from_numpy(placed(climbed.x))
-
-
-def _matrix(values: Any, name: str) -> Array:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Expected {name} to be a matrix of numbers. Got: {error}.") from error
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or 0 in array.shape or not np.isfinite(array).all():
-        raise InputError(f"Expected {name} to be a finite matrix, rows of points. Got shape {array.shape}.")
-    return array

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from kernaut.errors import InputError
 from kernaut.kernels.interpreter import interpret
@@ -43,12 +44,12 @@ def gram(source: KernelProgram | KernautKernel, X: Any, Z: Any = None) -> np.nda
         SandboxFailure: when the kernel's program gives no value.
     """
     kernel = as_kernel(source)
-    left = _points(X, "X")
+    left = torch.from_numpy(finite_matrix(X, "X"))
     with torch.no_grad():
         if Z is None:
             embedding = kernel.embed(left)
             return kernel.cross(embedding, embedding).numpy()
-        right = _points(Z, "Z")
+        right = torch.from_numpy(finite_matrix(Z, "Z"))
         if left.shape[1] != right.shape[1]:
             raise InputError(f"Expected X and Z of one dimension. Got {left.shape[1]} and {right.shape[1]}.")
         both = kernel.embed(torch.cat([left, right]))
@@ -60,7 +61,7 @@ def variances(source: KernelProgram | KernautKernel, X: Any) -> np.ndarray:
     """The diagonal of :func:`gram`, ``n``, without the matrix."""
     kernel = as_kernel(source)
     with torch.no_grad():
-        return kernel.diagonal(kernel.embed(_points(X, "X"))).numpy().copy()
+        return kernel.diagonal(kernel.embed(torch.from_numpy(finite_matrix(X, "X")))).numpy().copy()
 
 
 def sklearn_kernel(source: KernelProgram | KernautKernel) -> Any:
@@ -78,7 +79,12 @@ def sklearn_kernel(source: KernelProgram | KernautKernel) -> Any:
     return module.SklearnKernel(as_kernel(source))
 
 
-def _points(values: Any, name: str) -> torch.Tensor:
+def finite_matrix(values: Any, name: str) -> NDArray[np.float64]:
+    """A user's matrix as ``n x d`` numbers; a vector is one column.
+
+    Raises:
+        InputError: for anything else, naming what was given.
+    """
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -87,4 +93,4 @@ def _points(values: Any, name: str) -> torch.Tensor:
         array = array[:, None]
     if array.ndim != 2 or 0 in array.shape or not np.isfinite(array).all():
         raise InputError(f"Expected {name} to be a finite n x d matrix. Got shape {array.shape}.")
-    return torch.from_numpy(array)
+    return array

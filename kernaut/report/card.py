@@ -8,6 +8,7 @@ from pygments.lexers import PythonLexer
 
 from kernaut.digest import canonical_json
 from kernaut.program.formulation import FORMULATION_FIELDS
+from kernaut.program.parameters import ParameterSpec
 from kernaut.program.program import KernelProgram
 from kernaut.report.table import escaped, markdown
 
@@ -26,18 +27,21 @@ class Highlighted:
         return f'<pre style="line-height: 1.35"><code>{lines}</code></pre>'
 
 
+def range_words(spec: ParameterSpec | None) -> str:
+    """A parameter's declared range for people; None is a parameter without one."""
+    if spec is None:
+        return "fixed"
+    if spec.choices:
+        return f"one of {', '.join(map(str, spec.choices))}"
+    return f"{spec.lower:.4g} to {spec.upper:.4g} ({spec.scale})"
+
+
 def parameters_markdown(program: KernelProgram) -> str:
     """Parameters with their declared ranges."""
     ranges = {spec.name: spec for spec in program.space}
     rows = []
     for name, value in program.parameters.items():
-        spec = ranges.get(name)
-        if spec is None:
-            declared = "fixed"
-        elif spec.choices:
-            declared = f"one of {', '.join(map(str, spec.choices))}"
-        else:
-            declared = f"{spec.lower} to {spec.upper} ({spec.scale})"
+        declared = range_words(ranges.get(name))
         rows.append([name, f"{value:.6g}" if isinstance(value, float) else canonical_json(value), declared])
     return markdown(("parameter", "value", "declared range"), rows)
 

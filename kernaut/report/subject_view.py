@@ -18,6 +18,7 @@ from kernaut.program.leaves import LEAF_KINDS
 from kernaut.program.parameters import ParameterSpec
 from kernaut.program.program import KernelProgram, load_candidate
 from kernaut.program.screening import screen
+from kernaut.report.card import range_words
 from kernaut.report.page import Note, Part, Source, Table, table
 from kernaut.verification.evidence import Evidence
 
@@ -105,13 +106,7 @@ def parameter_table(subject: Subject) -> Table:
     )
     rows = []
     for name, value in thaw(values).items():
-        spec = ranges.get(name)
-        if spec is None:
-            declared = "fixed"
-        elif spec.choices:
-            declared = f"one of {', '.join(map(str, spec.choices))}"
-        else:
-            declared = f"{spec.lower:.4g} to {spec.upper:.4g} ({spec.scale})"
+        declared = range_words(ranges.get(name))
         rows.append((name, value if isinstance(value, (int, float)) else json.dumps(value), declared))
     return table(("parameter", "value", "range"), rows)
 

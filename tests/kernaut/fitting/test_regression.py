@@ -63,7 +63,7 @@ def test_data_that_cannot_be_fitted(data: tuple[np.ndarray, np.ndarray]) -> None
     X, y = data
     with pytest.raises(InputError, match="60 finite targets"):
         fit(leaf("rbf"), X, y[:9])
-    with pytest.raises(InputError, match="X to be a finite matrix"):
+    with pytest.raises(InputError, match="X to be a finite n x d matrix"):
         fit(leaf("rbf"), np.full((4, 2), np.inf), y[:4])
     with pytest.raises(InputError, match="targets that vary"):
         fit(leaf("rbf"), X, np.ones(60))

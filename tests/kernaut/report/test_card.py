@@ -27,7 +27,7 @@ PROGRAM = KernelProgram(
 def test_parameters_come_with_their_ranges() -> None:
     lines = parameters_markdown(PROGRAM).splitlines()[2:]
     assert lines == [
-        "| rate | 0.123457 | 0.01 to 2.0 (log) |",
+        "| rate | 0.123457 | 0.01 to 2 (log) |",
         '| mode | "up" | one of up, down |',
         '| base\\_kernel | {"kind":"rbf"} | fixed |',
     ]
