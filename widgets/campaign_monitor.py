@@ -9,11 +9,14 @@ from typing import Any
 import ipywidgets
 import traitlets
 
+from kernaut.episodes.registry import benchmark_names
 from kernaut.report.campaign_view import (
     CampaignView,
     best_so_far,
     campaign_view,
+    elite_drawing,
     elite_table,
+    left_over_table,
     lineage_drawing,
     progress_sentence,
     rejection_table,
@@ -22,8 +25,8 @@ from kernaut.report.campaign_view import (
 )
 from kernaut.report.page import Note, Part
 from kernaut.report.reading import reading
-from kernaut.runs.background import BackgroundCampaign
-from widgets.view import WIDE, View
+from kernaut.runs.background import BackgroundCampaign, search_command
+from widgets.view import WIDE, View, typed_options
 
 POLL_SECONDS = 2.0
 TABS = ("best so far", "elites", "lineage", "rejected", "trials", "transcript")
@@ -35,7 +38,11 @@ class CampaignMonitor(View):
     Traits:
         archive: its path; made by the first start.
         campaign: its name; the last one begun if empty.
-        runs, seed, workers: of a campaign that is started here.
+        benchmark: what a campaign that is started here searches on: ``bbo``, ``greenhouse``, ``enzymes``, ``glucose``, or that of an installed package.
+        runs, seed, workers: of such a campaign.
+        episodes: its meta-training episodes of each family; few, so that something is seen soon.
+        rounds: most drafts of each of its runs.
+        options: further options of its command by name, such as ``{"chembench_root": "/data/autoscilab"}``.
         follow: whether to look again every few seconds at an archive that another process writes.
         state: ``idle``, ``running``, ``pausing``, ``paused``, ``stopped``, ``finished`` or ``failed``.
         progress: how far it is, one sentence.
@@ -43,9 +50,13 @@ class CampaignMonitor(View):
 
     archive = traitlets.Unicode("")
     campaign = traitlets.Unicode("")
+    benchmark = traitlets.Unicode("bbo")
     runs = traitlets.Int(4, min=1, max=999)
     seed = traitlets.Int(0, min=0)
     workers = traitlets.Int(1, min=1, max=64)
+    episodes = traitlets.Int(1, min=1, max=999)
+    rounds = traitlets.Int(3, min=1, max=999)
+    options = traitlets.Dict()
     follow = traitlets.Bool(False)
     state = traitlets.Unicode("idle")
     progress = traitlets.Unicode("")
@@ -121,14 +132,16 @@ class CampaignMonitor(View):
         if self.look is None:
             return parts
         parts.append(Note(progress_sentence(self.look)))
-        return parts + [
-            make(self.look) for make in (best_so_far, elite_table, lineage_drawing, rejection_table, trial_table)
-        ]
+        views = (
+            best_so_far, elite_drawing, elite_table, lineage_drawing, rejection_table, left_over_table, trial_table,
+        )  # fmt: skip
+        return parts + [make(self.look) for make in views]
 
     def _command(self) -> list[str]:
-        words = ["--archive", self.archive, "--iterations", self.runs, "--seed", self.seed, "--workers", self.workers]
-        words += ["--run-id", self.campaign] if self.campaign else []
-        return ["meta-run", *map(str, words), "--episodes-per-family", "1", "--rounds-per-iteration", "3"]
+        return search_command(
+            self.benchmark, self.archive, runs=self.runs, episodes=self.episodes, rounds=self.rounds, seed=self.seed,
+            workers=self.workers, campaign=self.campaign, options=self.options,
+        )  # fmt: skip
 
     def _build(self) -> None:
         row = {"flex_flow": "row wrap"}
@@ -137,6 +150,12 @@ class CampaignMonitor(View):
         )
         self.type_campaign = ipywidgets.Text(
             description="campaign", continuous_update=False, placeholder="the last one", style=WIDE
+        )
+        self.pick_benchmark = ipywidgets.Dropdown(
+            options=[name for name in benchmark_names() if name != "table"], description="benchmark", style=WIDE
+        )
+        self.type_options = ipywidgets.Text(
+            description="options", continuous_update=False, placeholder='{"difficulty": "hard"}', style=WIDE
         )
         self.pick_runs = ipywidgets.BoundedIntText(min=1, max=999, description="runs")
         self.pick_seed = ipywidgets.BoundedIntText(min=0, max=10**9, description="seed")
@@ -153,8 +172,10 @@ class CampaignMonitor(View):
         self.said = ipywidgets.Textarea(rows=6, disabled=True, layout={"width": "100%"})
         for name, control in (
             ("archive", self.type_archive), ("campaign", self.type_campaign), ("runs", self.pick_runs), ("seed", self.pick_seed),
+            ("benchmark", self.pick_benchmark),
         ):  # fmt: skip
             traitlets.link((self, name), (control, "value"))
+        self.type_options.observe(self._typed, names="value")
         for button, act in (
             (self.start_button, self.start), (self.pause_button, self.pause), (self.stop_button, self.stop), (self.again, self.refresh),
         ):  # fmt: skip
@@ -162,9 +183,14 @@ class CampaignMonitor(View):
         fold = ipywidgets.Accordion([self.said], titles=("What the process says",), selected_index=None)
         buttons = [self.start_button, self.pause_button, self.stop_button, self.again, self.state_line]
         self.children = [
-            ipywidgets.HBox([self.type_archive, self.type_campaign, self.pick_runs, self.pick_seed], layout=row),
+            ipywidgets.HBox([self.type_archive, self.type_campaign], layout=row),
+            ipywidgets.HBox([self.pick_benchmark, self.pick_runs, self.pick_seed, self.type_options], layout=row),
             ipywidgets.HBox(buttons, layout=row), self.bar, self.status, self.sentence, self.tabs, fold,
         ]  # fmt: skip
+
+    def _typed(self, change: Any) -> None:
+        with self.working():
+            self.options = typed_options(change["new"])
 
     def _show(self) -> None:
         assert self.look is not None
@@ -172,18 +198,20 @@ class CampaignMonitor(View):
         self.progress = progress_sentence(look)
         self.sentence.value = Note(self.progress).html()
         self.bar.max, self.bar.value = max(look.runs, 1), look.closed
-        views: dict[str, Part] = {
-            "best so far": best_so_far(look),
-            "elites": elite_table(look),
-            "lineage": lineage_drawing(look),
-            "rejected": rejection_table(look),
-            "trials": trial_table(look),
-            "transcript": transcript_table(look.transcript)
-            if look.transcript
-            else Note("No model was asked: there is no transcript."),
+        views: dict[str, list[Part]] = {
+            "best so far": [best_so_far(look)],
+            "elites": [elite_drawing(look), elite_table(look)],
+            "lineage": [lineage_drawing(look)],
+            "rejected": [rejection_table(look), left_over_table(look)],
+            "trials": [trial_table(look)],
+            "transcript": [
+                transcript_table(look.transcript)
+                if look.transcript
+                else Note("No model was asked: there is no transcript.")
+            ],
         }
-        for name, part in views.items():
-            self.boxes[name].value = part.html()
+        for name, parts in views.items():
+            self.boxes[name].value = "".join(part.html() for part in parts)
 
     def _watch(self) -> None:
         """Look again and again while the process runs, from the kernel's own event loop; once where there is none."""

@@ -32,6 +32,7 @@ from kernaut.archive.records import (
 )
 from kernaut.archive.rows import load_programs, now, put, put_entries, put_evidence, put_program, rebuild
 from kernaut.archive.selection import SelectionArchive
+from kernaut.archive.tally import Tally, tally
 from kernaut.errors import ArchiveError
 from kernaut.program.program import KernelProgram
 
@@ -323,6 +324,15 @@ class Archive(SelectionArchive):
     def transcript(self, campaign_id: str, index: int) -> tuple[TranscriptRecord, ...]:
         """The conversation of a run, in order."""
         return self._of_run(TranscriptRecord, schema.transcripts, campaign_id, index, ("position",))
+
+    def tally(self, campaign_id: str) -> Tally:
+        """Drafts by state and reason, trials by method, and what was left unsubmitted, of a whole campaign.
+
+        Raises:
+            ArchiveError: when it is not stored.
+        """
+        with self._database.reading() as connection:
+            return tally(connection, campaign_id)
 
     def _of_run(
         self, kind: type[Any], table: Any, campaign_id: str, index: int, order: Sequence[str]

@@ -11,8 +11,9 @@ import numpy as np
 
 from kernaut.archive.records import TranscriptRecord
 from kernaut.archive.store import Archive
+from kernaut.archive.tally import LEFT_OVER, LeftOver
 from kernaut.errors import InputError
-from kernaut.program.formulation import NICHES
+from kernaut.program.formulation import FEATURE_GROWTHS, NICHES
 from kernaut.report.drawing import Drawing, Panel, drawing
 from kernaut.report.page import Table, table
 from kernaut.search.campaign import campaign_report
@@ -30,6 +31,7 @@ class CampaignView:
         closed: runs that are done.
         drafts: drafts by state.
         rejected: reasons, shortened, with how many drafts they ended.
+        left_over: drafts that their authors tuned or verified and did not submit, the best first.
         trials: per method, how many were scored, how many failed, and the best fitness.
         transcript: of the last run that has one.
     """
@@ -38,6 +40,7 @@ class CampaignView:
     closed: int
     drafts: Mapping[str, int]
     rejected: tuple[tuple[str, int], ...]
+    left_over: tuple[LeftOver, ...]
     trials: tuple[tuple[str, int, int, float | None], ...]
     transcript: tuple[TranscriptRecord, ...]
 
@@ -69,29 +72,18 @@ def campaign_view(archive: Archive, campaign_id: str = "") -> CampaignView:
             raise InputError("Expected an archive with a campaign. Got one without.", hint="Start one.")
         campaign_id = campaigns[-1].id
     report = campaign_report(archive, campaign_id)
-    states: Counter[str] = Counter()
+    found = archive.tally(campaign_id)
     reasons: Counter[str] = Counter()
-    trials: dict[str, tuple[int, int, float | None]] = {}
-    transcript: tuple[TranscriptRecord, ...] = ()
-    for run in archive.runs(campaign_id):
-        for draft in archive.drafts(campaign_id, run.index):
-            states[draft.state] += 1
-            if draft.reason:
-                reasons[_short(draft.reason)] += 1
-        for trial in archive.trials(campaign_id, run.index):
-            scored, failed, best = trials.get(trial.method, (0, 0, None))
-            if trial.fitness is None:
-                trials[trial.method] = (scored, failed + 1, best)
-            else:
-                trials[trial.method] = (scored + 1, failed, trial.fitness if best is None else max(best, trial.fitness))
-        transcript = archive.transcript(campaign_id, run.index) or transcript
+    for reason, count in found.reasons:
+        reasons[_short(reason)] += count
     return CampaignView(
         report,
         sum(run["status"] == "closed" for run in report["runs"]),
-        dict(states),
+        found.states,
         tuple(reasons.most_common()),
-        tuple((method, *found) for method, found in sorted(trials.items())),
-        transcript,
+        found.left_over,
+        found.trials,
+        () if found.talked is None else archive.transcript(campaign_id, found.talked),
     )
 
 
@@ -104,7 +96,7 @@ def progress_sentence(view: CampaignView) -> str:
 
 def best_so_far(view: CampaignView) -> Drawing:
     """What each run brought, and the best so far, on meta-training; lower is better."""
-    panel = Panel("run", "mean CRPS, lower is better", width=560, height=260)
+    panel = Panel("run", "mean CRPS, lower is better", width=560, height=280, whole=True)
     entries = view.report["accepted"]
     panel.x_range = (0.5, max(view.runs, 1) + 0.5)
     if not entries:
@@ -122,19 +114,47 @@ def best_so_far(view: CampaignView) -> Drawing:
 
 
 def elite_table(view: CampaignView) -> Table:
-    """The best program of each niche and novelty band (over all feature growths): its mean CRPS."""
+    """The elites: the program of best elite score in each cell of niche, feature growth and novelty band."""
+    entries = {entry["candidate_id"]: entry for entry in view.report["accepted"]}
+    rows = []
+    for elite in sorted(view.report["elites"], key=lambda e: (NICHES.index(e["niche"]), e["feature_growth"])):
+        entry = entries[elite["candidate_id"]]
+        place = (_words(elite["niche"]), elite["feature_growth"], _words(elite["novelty_band"]))
+        rows.append((*place, entry["name"], entry["candidate_id"], entry["scores"]["mean_crps"]))
+    columns = ("niche", "feature growth", "novelty", "name", "identifier", "mean CRPS")
+    return table(columns, rows, f"Elites: mean CRPS, lower is better; {len(rows)} cells are filled")
+
+
+def elite_drawing(view: CampaignView) -> Drawing:
+    """The elite grid: niches down, novelty bands across, one panel a feature growth that has an elite."""
     scores = {entry["candidate_id"]: entry["scores"]["mean_crps"] for entry in view.report["accepted"]}
-    cells: dict[tuple[str, str], float] = {}
-    for elite in view.report["elites"]:
-        place, value = (elite["niche"], elite["novelty_band"]), scores[elite["candidate_id"]]
-        cells[place] = min(value, cells.get(place, value))
-    rows = [(niche.replace("_", " "), *(cells.get((niche, band)) for band in BANDS)) for niche in NICHES]
-    return table(("niche", *(band.replace("_", " ") for band in BANDS)), rows, "Elites: mean CRPS, lower is better")
+    cells = {
+        (elite["feature_growth"], elite["niche"], elite["novelty_band"]): scores[elite["candidate_id"]]
+        for elite in view.report["elites"]
+    }
+    growths = [growth for growth in FEATURE_GROWTHS if any(cell[0] == growth for cell in cells)]
+    low, high = (min(cells.values()), max(cells.values())) if cells else (0.0, 1.0)
+    panels = []
+    for growth in growths or [""]:
+        panel = Panel(
+            title=f"feature growth: {growth}" if growth else "no elite yet", width=470, height=270,
+            categories=tuple(map(_words, NICHES)), columns=tuple(map(_words, BANDS)),
+        )  # fmt: skip
+        values = [[cells.get((growth, niche, band)) for band in BANDS] for niche in NICHES]
+        panel.cells(values, "cividis_r", low, high)
+        panels.append(panel)
+    best = ""
+    if cells:
+        (growth, niche, band), value = min(cells.items(), key=lambda item: (item[1], item[0]))
+        best = f"; the best, {value:.4f}, is in {_words(niche)}, {growth}, {_words(band)}"
+    words = f"Elite grid, mean CRPS of the best program of each cell, lower is better: {len(cells)} of {len(NICHES) * len(BANDS) * len(FEATURE_GROWTHS)} cells filled{best}."
+    return drawing(panels, words)
 
 
 def lineage_drawing(view: CampaignView) -> Drawing:
     """Accepted programs by run and score, joined to their parents."""
-    panel = Panel("run", "mean CRPS, lower is better", width=560, height=260, x_range=(0.5, max(view.runs, 1) + 0.5))
+    panel = Panel("run", "mean CRPS, lower is better", width=560, height=280, whole=True)
+    panel.x_range = (0.5, max(view.runs, 1) + 0.5)
     entries = {entry["candidate_id"]: entry for entry in view.report["accepted"]}
     joined = 0
     for entry in entries.values():
@@ -163,6 +183,15 @@ def rejection_table(view: CampaignView) -> Table:
     return table(("reason", "drafts"), view.rejected, f"Drafts: {states}")
 
 
+def left_over_table(view: CampaignView) -> Table:
+    """Drafts that were staged, verified or tuned, and not submitted; the best tuned first."""
+    count = sum(view.drafts.get(state, 0) for state in LEFT_OVER)
+    rows = [(d.name, d.contract, d.run_index + 1, d.state, d.fitness) for d in view.left_over]
+    shown = "" if count == len(rows) else f", the best {len(rows)} are shown"
+    columns = ("name", "contract", "run", "state", "best fitness")
+    return table(columns, rows, f"Not submitted by their authors: {count} drafts{shown}; a larger fitness is better")
+
+
 def trial_table(view: CampaignView) -> Table:
     """Tuning trials by method."""
     return table(
@@ -174,6 +203,10 @@ def transcript_table(records: Sequence[TranscriptRecord], longest: int = 600) ->
     """What a language model was told and answered, each message shortened."""
     rows = [(record.position, record.role, str(record.content)[:longest]) for record in records]
     return table(("", "role", "content"), rows, "Transcript of the last run that has one")
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _short(reason: str) -> str:

@@ -140,7 +140,7 @@ def posterior_drawing(fits: Sequence[EpisodeFit]) -> Drawing:
     low, high = float(values.min()), float(values.max())
     margin = 0.05 * (high - low)
     for place, fit in enumerate(fits):
-        panel = Panel(f"input {coordinate + 1}", "standardized value", fit.name[:44], width=430, height=290)
+        panel = Panel(f"input {coordinate + 1}", "standardized value", fit.name[:44], width=430, height=306)
         panel.y_range = (low - margin, high + margin)
         panel.band(fit.place, fit.along.mean - Z95 * fit.along.sd, fit.along.mean + Z95 * fit.along.sd, place)
         panel.line(fit.place, fit.along.mean, place)
@@ -223,7 +223,7 @@ def regret_outcome(kernel: KernautKernel, setting: Setting, family: str, index: 
 
 def regret_drawing(named: Sequence[tuple[str, Outcome]]) -> Drawing:
     """Normalized regret after each step of an optimization, a line for each kernel; lower is better."""
-    panel = Panel("step", "regret (share of the initial gap)", width=620, height=290, y_range=(-0.03, 1.05))
+    panel = Panel("step", "regret (share of the initial gap)", width=620, height=290, y_range=(-0.03, 1.05), whole=True)
     words = []
     for place, (name, outcome) in enumerate(named):
         if outcome.scored:

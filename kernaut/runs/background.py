@@ -13,10 +13,10 @@ import signal
 import subprocess
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from kernaut.errors import InputError
 
@@ -36,6 +36,58 @@ GRACE_SECONDS = 20.0
 INTERRUPTED = 130
 TAIL = 4000
 """Characters of its last words that are kept."""
+
+
+SEARCHES = {
+    "bbo": ("meta-run", "--episodes-per-family"),
+    "greenhouse": ("ts-run", "--episodes-per-family"),
+    "enzymes": ("chem-run", "--episodes-per-domain"),
+    "glucose": ("glucose-run", "--episodes-per-family"),
+}
+"""The search command of each of Kernaut's benchmarks, and its option for the number of meta-training episodes."""
+
+
+def search_command(
+    benchmark: str,
+    archive: str,
+    *,
+    runs: int,
+    episodes: int,
+    rounds: int,
+    seed: int = 0,
+    workers: int = 1,
+    campaign: str = "",
+    options: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """The arguments of the command that searches on a benchmark.
+
+    Args:
+        benchmark: ``bbo``, ``greenhouse``, ``enzymes``, ``glucose``, or that of an installed package.
+        archive: the archive's path.
+        runs: of the campaign.
+        episodes: meta-training episodes of each family.
+        rounds: most drafts of a run.
+        seed: of the search.
+        workers: processes.
+        campaign: its name; that of the benchmark and the seed if empty.
+        options: further options of that command by name, such as ``{"chembench_root": "/data/autoscilab"}``.
+
+    Raises:
+        InputError: for a user's own table, which ``kernaut run`` searches.
+    """
+    if benchmark == "table":
+        raise InputError(
+            f"Expected a benchmark of {', '.join(SEARCHES)}, or of an installed package. Got 'table'.",
+            hint="A table of your own is searched with kernaut run --data FILE.",
+        )
+    command, per_family = SEARCHES.get(benchmark, SEARCHES["bbo"])
+    words = [command, "--archive", archive, "--iterations", str(runs), "--seed", str(seed), "--workers", str(workers)]
+    words += [] if benchmark in SEARCHES else ["--benchmark", benchmark]
+    words += ["--run-id", campaign] if campaign else []
+    words += [per_family, str(episodes), "--rounds-per-iteration", str(rounds)]
+    for name, value in (options or {}).items():
+        words += [f"--{name.replace('_', '-')}", str(value)]
+    return words
 
 
 class BackgroundCampaign:

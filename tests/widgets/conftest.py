@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,7 @@ def fill(archive: Archive, count: int) -> list[str]:
         drafts = (
             DraftRecord("made", number, 0, {"name": "x"}, "accepted", program.id),
             DraftRecord("made", number, 1, {"name": "y"}, "refused", reason="Expected finite values. Got none."),
+            DraftRecord("made", number, 2, {"name": f"made_draft_{number}", "contract": "spectral"}, "tuned"),
         )
         trials = (
             TrialRecord("made", number, 0, 0, "halton", {"bend": 1.0}, -crps),
@@ -67,6 +70,24 @@ def fill(archive: Archive, count: int) -> list[str]:
         archive.close_run("made", number, result={"niche": "n"}, entries=entries, seconds=1.0)
         found.append(program.id)
     return found
+
+
+@contextmanager
+def held(path: str) -> Iterator[None]:
+    """An archive while another connection holds it locked against everybody."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("PRAGMA locking_mode=EXCLUSIVE")
+        holder.execute("BEGIN EXCLUSIVE")
+        holder.execute("UPDATE identity SET value = value")
+        yield
+        holder.execute("ROLLBACK")
+
+
+def delete_program(path: str, program_id: str) -> None:
+    """Take a program away under whoever has listed it."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA foreign_keys=OFF")
+        connection.execute("DELETE FROM programs WHERE id = ?", (program_id,))
 
 
 @pytest.fixture

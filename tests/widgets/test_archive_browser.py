@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kernaut.program.program import load_candidate
+from tests.widgets.conftest import delete_program, held
 from widgets.archive_browser import ArchiveBrowser
 
 Make = Callable[[int], tuple[str, list[str]]]
@@ -57,14 +57,9 @@ def test_a_missing_and_a_foreign_file_are_messages(tmp_path: Path) -> None:
 
 def test_an_archive_that_another_process_holds_is_a_message_and_works_afterwards(make_archive: Make) -> None:
     path, _ = make_archive(2)
-    holder = sqlite3.connect(path, isolation_level=None)
-    holder.execute("PRAGMA locking_mode=EXCLUSIVE")
-    holder.execute("BEGIN EXCLUSIVE")
-    holder.execute("UPDATE identity SET value = value")
-    browser = ArchiveBrowser(path)
-    assert "locked by another process" in browser.message
-    holder.execute("ROLLBACK")
-    holder.close()
+    with held(path):
+        browser = ArchiveBrowser(path)
+        assert "locked by another process" in browser.message
     browser.again.click()
     assert browser.message == "" and browser.count == 2
 
@@ -72,10 +67,7 @@ def test_an_archive_that_another_process_holds_is_a_message_and_works_afterwards
 def test_a_program_deleted_meanwhile_is_a_message(make_archive: Make) -> None:
     path, ids = make_archive(2)
     browser = ArchiveBrowser(path)
-    with sqlite3.connect(path) as connection:
-        connection.execute("PRAGMA foreign_keys=OFF")
-        connection.execute("DELETE FROM programs WHERE id = ?", (ids[1],))
-    connection.close()
+    delete_program(path, ids[1])
     browser.pick.value = ids[1]
     assert ids[1] in browser.message
     browser.pick.value = ids[0]

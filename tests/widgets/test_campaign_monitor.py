@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.widgets.conftest import delete_program, held
 from widgets.campaign_monitor import CampaignMonitor
 
 Make = Callable[[int], tuple[str, list[str]]]
@@ -19,11 +20,14 @@ def test_a_finished_archive_is_shown(make_archive: Make) -> None:
     assert monitor.progress.startswith("made: 5 of 6 runs closed, 5 programs accepted; best mean CRPS 0.")
     assert (monitor.bar.value, monitor.bar.max) == (5, 6)
     assert "Expected finite values. Got none." in monitor.boxes["rejected"].value
-    assert "5 accepted, 5 refused" in monitor.boxes["rejected"].value
+    assert "5 accepted, 5 refused, 5 tuned" in monitor.boxes["rejected"].value
     assert "halton" in monitor.boxes["trials"].value
     assert "I propose &lt;b&gt;waves" in monitor.boxes["transcript"].value
     assert "3 new roots, 2 links" in monitor.boxes["lineage"].value
     assert "best so far" in monitor.boxes["best so far"].value
+    assert "Elite grid" in monitor.boxes["elites"].value and "Elites: mean CRPS" in monitor.boxes["elites"].value
+    assert "Not submitted by their authors: 5 drafts" in monitor.boxes["rejected"].value
+    assert "made_draft_4" in monitor.boxes["rejected"].value
     assert "Elites" in repr(monitor.static())
     monitor.type_campaign.value = "unknown"
     assert "unknown" in monitor.message
@@ -66,6 +70,36 @@ def test_a_campaign_that_cannot_start_says_why(tmp_path: Path) -> None:
     elsewhere = CampaignMonitor(str(tmp_path / "nowhere" / "b.sqlite"))
     elsewhere.start()
     assert "log file" in elsewhere.message
+
+
+def test_any_benchmark_can_be_searched_with_its_options(tmp_path: Path) -> None:
+    monitor = CampaignMonitor(str(tmp_path / "a.sqlite"))
+    assert set(monitor.pick_benchmark.options) >= {"bbo", "greenhouse", "enzymes", "glucose"}
+    monitor.pick_benchmark.value = "enzymes"
+    monitor.type_options.value = '{"difficulty": "hard"}'
+    words = monitor._command()
+    assert words[0] == "chem-run" and words[-2:] == ["--difficulty", "hard"]
+    monitor.type_options.value = '{"difficulty": '
+    assert "JSON" in monitor.message
+    monitor.type_options.value = ""
+    assert monitor.message == "" and monitor.options == {}
+
+
+def test_an_archive_that_another_process_holds_is_a_message_and_works_afterwards(make_archive: Make) -> None:
+    path, _ = make_archive(2)
+    with held(path):
+        monitor = CampaignMonitor(path)
+        assert "locked by another process" in monitor.message
+    monitor.again.click()
+    assert monitor.message == "" and monitor.look is not None
+
+
+def test_a_program_deleted_meanwhile_is_a_message(make_archive: Make) -> None:
+    path, ids = make_archive(2)
+    monitor = CampaignMonitor(path)
+    delete_program(path, ids[1])
+    monitor.again.click()
+    assert ids[1] in monitor.message and monitor.look is None
 
 
 @pytest.mark.parametrize("trait", ["runs", "seed"])

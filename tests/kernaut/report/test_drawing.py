@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from kernaut.errors import InputError
-from kernaut.report.drawing import Panel, drawing, ticks
+from kernaut.report.drawing import Panel, drawing
+from kernaut.report.marks import ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,6 +53,47 @@ def test_ticks_are_round_and_few(low: float, high: float, found: int) -> None:
     values = ticks(low, high)
     assert len(values) == found
     assert all(low - 1e-9 <= value <= high + 1e-9 for value in values)
+
+
+def test_what_is_counted_has_whole_ticks() -> None:
+    assert ticks(0.5, 2.5, whole=True) == [1.0, 2.0]
+    assert 0.8 in ticks(0.5, 1.5)
+    panel = Panel("run", x_range=(0.5, 2.5), y_range=(10.0, 20.0), whole=True)
+    texts = [node.text for node in ET.fromstring(drawing([panel], "runs").svg).iter(f"{SVG}text")]
+    assert texts[:2] == ["1", "2"] and "1.5" not in texts
+
+
+def test_a_legend_stands_above_the_axes_and_wraps() -> None:
+    panel = Panel("x", "y", "a title", width=300, height=260)
+    for number in range(5):
+        panel.line([0.0, 1.0], [0.0, 1.0], number, f"policy {number}")
+    panel.points([0.5], [0.5], 0, "policy 0")
+    root = ET.fromstring(drawing([panel], "lines").svg)
+    top = min(float(rect.attrib["y"]) for rect in root.iter(f"{SVG}rect") if rect.attrib.get("fill") == "none")
+    places = {node.text: (float(node.attrib["x"]), float(node.attrib["y"])) for node in root.iter(f"{SVG}text")}
+    named = [places[f"policy {number}"] for number in range(5)]
+    assert all(16.0 < y < top for _, y in named) and len({y for _, y in named}) > 1
+    assert all(x + 6.2 * len("policy 0") <= 300 for x, _ in named)
+    assert [node.text for node in root.iter(f"{SVG}text")].count("policy 0") == 1
+
+
+def test_bars_stand_on_others_and_spans_widen_the_axis() -> None:
+    panel = Panel(categories=("a", "b"))
+    panel.bars([1.0, 2.0], 2, "correct")
+    panel.bars([3.0, 2.5], 1, "incorrect", base=[1.0, 2.0])
+    panel.spans([0.5, 1.0], [4.0, 3.0], [0, 1])
+    root = ET.fromstring(drawing([panel], "bars").svg)
+    bars = [r for r in root.iter(f"{SVG}rect") if r.attrib.get("height") == "14"]
+    assert float(bars[2].attrib["x"]) == pytest.approx(
+        float(bars[0].attrib["x"]) + float(bars[0].attrib["width"]), abs=0.2
+    )
+    (right,) = {
+        float(r.attrib["x"]) + float(r.attrib["width"])
+        for r in root.iter(f"{SVG}rect")
+        if r.attrib.get("fill") == "none"
+    }
+    ends = [float(path.attrib["d"].split("H")[1].split()[0]) for path in root.iter(f"{SVG}path")]
+    assert ends[0] == pytest.approx(right) and ends[1] < right
 
 
 def test_a_logarithmic_axis_is_equal_in_factors() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from typer.testing import CliRunner
 
+from kernaut.cli.main import app
 from kernaut.errors import InputError
-from kernaut.runs.background import BackgroundCampaign
+from kernaut.runs.background import BackgroundCampaign, search_command
 
 
 def test_a_command_that_ends_well_is_finished_and_one_that_does_not_failed(tmp_path: Path) -> None:
@@ -44,3 +47,26 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     while psutil.pid_exists(pid) and time.monotonic() < until:
         time.sleep(0.2)
     assert not psutil.pid_exists(pid)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "options"),
+    [("bbo", {}), ("greenhouse", {}), ("enzymes", {"difficulty": "hard", "train_points": 12}), ("glucose", {})],
+)
+def test_each_benchmark_has_a_search_command_that_takes_the_options(
+    benchmark: str, options: dict[str, object], tmp_path: Path
+) -> None:
+    words = search_command(
+        benchmark, str(tmp_path / "a.sqlite"), runs=3, episodes=1, rounds=2, seed=5, campaign="mine", options=options
+    )
+    result = CliRunner().invoke(app, [*words, "--dry-run"])
+    assert result.exit_code == 0, result.output
+    expected = json.loads(result.stdout)
+    assert (expected["campaign"], expected["runs_left"]) == ("mine", 3)
+
+
+def test_installed_benchmarks_are_named_and_tables_have_a_command_of_their_own() -> None:
+    words = search_command("tides", "a.sqlite", runs=1, episodes=1, rounds=1)
+    assert words[0] == "meta-run" and words[words.index("--benchmark") + 1] == "tides"
+    with pytest.raises(InputError, match="table"):
+        search_command("table", "a.sqlite", runs=1, episodes=1, rounds=1)
