@@ -6,6 +6,7 @@ from kernaut.episodes.benchmark import Benchmark as Benchmark
 from kernaut.episodes.episode import Episode as Episode
 from kernaut.episodes.registry import benchmark_named as benchmark_named
 from kernaut.episodes.table import read_table as read_table
+from kernaut.evaluation.decomposition import decompose as decompose
 from kernaut.evaluation.forecast import forecast as forecast
 from kernaut.evaluation.scoring import score_predictive as score_predictive
 from kernaut.export.module import export_kernel as export_kernel
@@ -22,6 +23,7 @@ from kernaut.search.benchmarking import BenchmarkOptions as BenchmarkOptions
 from kernaut.search.benchmarking import benchmark_report as benchmark_report
 from kernaut.search.campaign import CampaignOptions as CampaignOptions
 from kernaut.search.campaign import run_campaign as run_campaign
+from kernaut.search.selection import load_selection as load_selection
 from kernaut.search.selection import select as select
 from kernaut.search.workbench import SearchOptions as SearchOptions
 from kernaut.verification.verify import verify as verify

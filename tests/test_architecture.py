@@ -9,6 +9,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -223,17 +224,69 @@ def test_what_is_left_for_later_is_seen(source: str) -> None:
     )
 
 
-def test_notebooks_take_public_names_from_kernaut_itself() -> None:
-    homes = kernaut._HOMES
+ROW = re.compile(r"^\| (module|package) `(kernaut[\w.]+)` \| ([^|]+) \| ", re.MULTILINE)
+PUBLIC = {
+    where: set(re.findall(r"`(\w+)`", names))
+    for _, where, names in ROW.findall((ROOT / "docs" / "python-api.md").read_text(encoding="utf-8"))
+}
+"""Public names of modules, of which no name stands for all, and of packages with every module below."""
+
+
+def is_public(module: str, name: str) -> bool:
+    if module == "kernaut":
+        return name in kernaut.__all__
+    package = ".".join(module.split(".")[:2])
+    names = PUBLIC.get(module, PUBLIC.get(package, {""}))
+    return not name.startswith("_") and (not names or name in names)
+
+
+def hidden_names(tree: ast.AST, *, homes: bool) -> list[str]:
+    """What is imported from ``kernaut`` and is not public; also what stands in ``kernaut`` itself and is taken from its home, where ``homes`` is false."""
+    stray = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            stray += [f"import {a.name}" for a in node.names if a.name.startswith("kernaut.")]
+        elif isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "kernaut":
+            for alias in node.names:
+                home = kernaut._HOMES.get(alias.name) == node.module and node.module != "kernaut.plugins"
+                if not (homes if home else is_public(str(node.module), alias.name)):
+                    stray.append(f"from {node.module} import {alias.name}")
+    return stray
+
+
+def test_notebooks_import_public_names_only() -> None:
     stray = []
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            tree = ast.parse("".join(cell["source"])) if cell["cell_type"] == "code" else ast.Module([], [])
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.ImportFrom) or str(node.module).split(".")[0] != "kernaut":
-                    continue
-                for alias in node.names:
-                    hidden = node.module == "kernaut" and alias.name not in kernaut.__all__
-                    if hidden or (homes.get(alias.name) == node.module and node.module != "kernaut.plugins"):
-                        stray.append(f"{path.name}: from {node.module} import {alias.name}")
-    assert stray == []
+            if cell["cell_type"] == "code":
+                found = hidden_names(ast.parse("".join(cell["source"])), homes=False)
+                stray += [f"{path.name}: {line}" for line in found]
+    assert stray == [], "use names of docs/python-api.md, or make one public there"
+
+
+def test_widgets_import_public_names_only() -> None:
+    stray = [f"{name}: {line}" for name in WIDGETS for line in hidden_names(TREES[name], homes=True)]
+    assert stray == [], "use names of docs/python-api.md, or make one public there"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import kernaut.digest",
+        "from kernaut import Outcome",
+        "from kernaut.archive.store import Archive",
+        "from kernaut.evaluation.outcome import penalized",
+        "from kernaut.report.table import _text",
+        "from kernaut.operators import collisions",
+    ],
+)
+def test_hidden_names_are_seen(source: str) -> None:
+    assert hidden_names(ast.parse(source), homes=False)
+    assert not hidden_names(ast.parse("import kernaut\nfrom kernaut.evaluation.outcome import mean_crps"), homes=False)
+
+
+def test_public_names_of_modules_are_there() -> None:
+    assert len(PUBLIC) > 20
+    for where, names in PUBLIC.items():
+        module = import_module(where)
+        assert [name for name in names if not hasattr(module, name)] == [], where

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kernaut.cli.options import worker_count
-from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json
+from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
 class SplitName(StrEnum):
@@ -81,14 +81,14 @@ def report(ctx: typer.Context, request: ReportRequest) -> None:
     """
     from kernaut.archive.store import Archive
     from kernaut.cli.config import read_config
-    from kernaut.digest import FrozenMapping, loads_finite
+    from kernaut.digest import FrozenMapping
     from kernaut.errors import InputError
     from kernaut.evaluation.references import references_of
     from kernaut.evaluation.report import require_weight, with_scores
     from kernaut.sandbox.pool import default_pool
     from kernaut.search.benchmarking import BenchmarkOptions, archive_programs, benchmark_report
     from kernaut.search.candidates import verified_candidate
-    from kernaut.search.selection import selection_from_json
+    from kernaut.search.selection import load_selection
 
     terminal: Terminal = ctx.obj
     count = worker_count(request.workers)
@@ -113,10 +113,7 @@ def report(ctx: typer.Context, request: ReportRequest) -> None:
         raise InputError("Expected --selection alone, without --candidate-id and --candidate-file. Got both.")
     if request.archive is None and (request.candidate_id or request.selection is not None):
         raise InputError("Expected --archive with --candidate-id or --selection. Got none.")
-    chosen = None
-    if request.selection is not None:
-        text = read_text(request.selection, "selection")
-        chosen = selection_from_json(loads_finite(text, str(request.selection)), str(request.selection))
+    chosen = None if request.selection is None else load_selection(request.selection)
     if len(request.splits) > 1 and "test" in request.splits and request.selection is None:
         terminal.warn(
             "test results are included; to choose a program, use kernaut select, which opens validation only."

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from typing import Any
 
-from kernaut.digest import FrozenMapping, thaw
+from kernaut.digest import FrozenMapping, freeze, thaw
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.episode import Episode, RolloutTask
 from kernaut.episodes.registry import benchmark_named
@@ -43,11 +44,14 @@ class Setting:
     benchmark: str
     split: str
     per_family: int
-    options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
+    options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
     tuning: bool = False
     predictive: bool = True
     bo_steps: int = 0
     candidates: int = CANDIDATES
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", freeze(self.options))
 
     def made(self) -> Benchmark:
         """The benchmark.

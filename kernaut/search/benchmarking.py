@@ -13,7 +13,7 @@ from typing import Any
 
 from kernaut.archive.records import HELD_OUT_SPLITS
 from kernaut.archive.store import Archive
-from kernaut.digest import FrozenMapping
+from kernaut.digest import FrozenMapping, freeze
 from kernaut.episodes.episode import require_per_family, require_split
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
@@ -49,10 +49,11 @@ class BenchmarkOptions:
     per_family: int = 1
     bo_steps: int = 8
     candidates: int = 128
-    benchmark_options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
+    benchmark_options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "benchmark_options", freeze(self.benchmark_options))
         if not self.splits:
             raise InputError(f"Expected at least one split of {', '.join(SPLITS)}. Got none.")
         for split in self.splits:

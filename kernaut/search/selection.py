@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kernaut.archive.records import EvaluationRecord, SelectionRecord
 from kernaut.archive.store import Archive
-from kernaut.digest import FrozenMapping, thaw
+from kernaut.digest import FrozenMapping, loads_finite, thaw
 from kernaut.errors import ArchiveError, InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
 from kernaut.evaluation.outcome import PREDICTIVE_PENALTY, mean_score
@@ -59,12 +60,17 @@ class Selection:
         }
 
 
-def selection_from_json(record: Any, where: str) -> Selection:
-    """Read ``selection.json``.
+def load_selection(path: str | Path) -> Selection:
+    """Read ``selection.json``, as ``kernaut select`` writes it.
 
     Raises:
         InputError: when it is not a selection, or its choice is not among its candidates.
     """
+    where = str(path)
+    try:
+        record = loads_finite(Path(path).read_bytes(), where)
+    except OSError as error:
+        raise InputError(f"Expected a selection at {where}. Got: {error.strerror}.") from error
     try:
         values = {entry["candidate_id"]: float(entry[record["metric"]]) for entry in record["candidates"]}
         found = Selection(
@@ -90,7 +96,7 @@ def select(
     metric: str = "predictive.mean_crps",
     *,
     per_family: int = VALIDATION_EPISODES,
-    benchmark_options: FrozenMapping | None = None,
+    benchmark_options: Mapping[str, Any] | None = None,
     workers: int = 1,
     done: Callable[[int], None] | None = None,
 ) -> tuple[Selection, list[Evaluation]]:
@@ -113,7 +119,7 @@ def select(
         ArchiveError: when the archive holds no accepted program.
     """
     steps = 8 if metric == "bo.regret_auc" else 0
-    setting = Setting(benchmark, "validation", per_family, benchmark_options or FrozenMapping({}), bo_steps=steps)
+    setting = Setting(benchmark, "validation", per_family, benchmark_options or {}, bo_steps=steps)
     made = setting.made()
     if metric not in made.metrics:
         raise InputError(f"Expected a metric of {', '.join(made.metrics)}. Got {metric!r}.")

@@ -5,14 +5,14 @@ The options are small and travel to worker processes; episodes are stacked once 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from kernaut.digest import FrozenMapping, thaw
+from kernaut.digest import FrozenMapping, freeze, thaw
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
@@ -52,12 +52,13 @@ class SearchOptions:
     episodes_per_family: int = 2
     novelty_threshold: float = 0.08
     elite_score: EliteMode = "paper"
-    benchmark_options: FrozenMapping = field(default_factory=lambda: FrozenMapping({}))
+    benchmark_options: Mapping[str, Any] = field(default_factory=lambda: FrozenMapping({}))
     limits: Limits = field(default_factory=Limits)
     worst_family_weight: float = 0.0
     baselines: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "benchmark_options", freeze(self.benchmark_options))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"Expected a seed that is a whole number of at least 0. Got {self.seed!r}.")
         if not 0.0 <= self.novelty_threshold <= 2.0:

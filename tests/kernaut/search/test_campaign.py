@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from kernaut.authors.genome import TRANSFORM_BASES, Genome
 from kernaut.authors.grammar import write_program
 from kernaut.errors import ArchiveError, InputError
 from kernaut.search.campaign import CampaignOptions, campaign_report, run_campaign
-from kernaut.search.selection import require_selected, select, selection_from_json
+from kernaut.search.selection import load_selection, require_selected, select
 from kernaut.search.workbench import SearchOptions
 
 GENOMES = (("centred_line",), ("radial_bowl", "centred_line"), ("cosine_bank",), ("coordinate_bowl", "radial_bowl"))
@@ -105,7 +106,8 @@ def test_selection_freezes_counts_its_look_and_keeps_outcomes_apart(tmp_path: Pa
         again, _ = select(archive, "bbo", per_family=1)
         assert again == selection
         assert archive.looks()["validation"] == 2
-        read = selection_from_json(selection.to_json(), "selection.json")
+        (tmp_path / "selection.json").write_text(json.dumps(selection.to_json()))
+        read = load_selection(tmp_path / "selection.json")
         assert require_selected(archive, read).id == selection.choice
         run_campaign(archive, OPTIONS, QuickAuthor(), campaign_id="c", force="a test")
         assert [record.event for record in archive.freezes()] == ["frozen", "forced"]
@@ -120,9 +122,13 @@ def test_selection_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         with pytest.raises(ArchiveError, match="accepted programs"):
             select(archive, "bbo")
         assert archive.frozen() is None
+    stored = tmp_path / "selection.json"
+    with pytest.raises(InputError, match=r"selection at .*: No such file"):
+        load_selection(stored)
     for record in ({}, {"metric": "m", "candidates": []}, [], {"candidates": 3}):
-        with pytest.raises(InputError, match="selection"):
-            selection_from_json(record, "selection.json")
+        stored.write_text(json.dumps(record))
+        with pytest.raises(InputError, match="selection written by kernaut select"):
+            load_selection(stored)
 
 
 def test_conversational_is_one_run_and_campaign_options_are_checked(tmp_path: Path) -> None:
