@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from kernaut.authors.chat import ChatModel, ModelSettings
 from kernaut.errors import InputError
 from kernaut.plugins import extensions, load_extension
@@ -51,3 +54,19 @@ def make_model(settings: ModelSettings) -> ChatModel:
             f"Got {type(model).__name__}."
         )
     return model
+
+
+@contextmanager
+def answering(settings: ModelSettings) -> Iterator[ChatModel]:
+    """A model for the length of one run, closed afterwards.
+
+    Raises:
+        InputError: see :func:`make_model`.
+    """
+    model = make_model(settings)
+    try:
+        yield model
+    finally:
+        close = getattr(model, "close", None)
+        if close is not None:
+            close()

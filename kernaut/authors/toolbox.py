@@ -15,7 +15,6 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from kernaut.authors.author import Tools
 from kernaut.authors.replies import clean
 from kernaut.authors.tools import FUNCTIONS
 from kernaut.digest import require_json
@@ -81,18 +80,20 @@ class Toolbox:
     """Calls tools by name with JSON text.
 
     Args:
-        tools: the run's tool session.
+        tools: the run's tool session, the first argument of every tool's function.
         most_calls: calls that the run may make, those that fail included.
+        known: the tools by name; the eleven for kernels if absent.
     """
 
-    def __init__(self, tools: Tools, most_calls: int) -> None:
+    def __init__(self, tools: Any, most_calls: int, known: Mapping[str, Tool] | None = None) -> None:
         self._tools = tools
         self._most = most_calls
+        self._known = all_tools() if known is None else known
         self._calls = 0
 
     def schemas(self) -> list[dict[str, Any]]:
         """All tools, in the form of chat completions."""
-        return [tool.schema() for tool in all_tools().values()]
+        return [tool.schema() for tool in self._known.values()]
 
     @property
     def left(self) -> int:
@@ -117,9 +118,9 @@ class Toolbox:
         if self._calls >= self._most:
             raise BudgetSpent(f"Expected at most {self._most} tool calls in a run. Got one more.")
         self._calls += 1
-        tool = all_tools().get(name)
+        tool = self._known.get(name)
         if tool is None:
-            return _error("unknown_tool", f"Expected a tool of {', '.join(all_tools())}. Got {name[:80]!r}.")
+            return _error("unknown_tool", f"Expected a tool of {', '.join(self._known)}. Got {name[:80]!r}.")
         try:
             given = _arguments(name, arguments, truncated, length or len(arguments))
             sound = sound_values(tool.arguments.model_validate(given).model_dump(exclude_unset=True))

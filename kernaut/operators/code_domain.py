@@ -24,6 +24,7 @@ from kernaut.operators.code_screens import MOST_TASKS, View, is_caught, rewrites
 from kernaut.operators.code_symptoms import SYMPTOMS
 from kernaut.operators.code_tasks import CodeTask
 from kernaut.operators.domain import unasked
+from kernaut.operators.prompting import prompt
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
@@ -60,6 +61,15 @@ class CodeDomain:
     _tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     _tapes: dict[str, list[Any]] = field(default_factory=dict)
     _verdicts: dict[tuple[str, str], Verdicts] = field(default_factory=dict)
+
+    @property
+    def interface(self) -> str:
+        """The words of a prompt file."""
+        return prompt("code")
+
+    def reported(self) -> Sequence[str]:
+        """Training tasks, the second pool where it is loaded, unseen tasks."""
+        return ("train", "transfer", "unseen") if "second" in self.pools else ("train", "unseen")
 
     def is_training(self, task: str) -> bool:
         """Which half a task belongs to."""

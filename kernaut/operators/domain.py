@@ -1,6 +1,7 @@
 """What the loop needs of a domain: verdicts of an operator over an electorate, screens, and what an author is shown.
 
-Installed packages offer further domains under the entry point group ``kernaut.domains``: a function of no arguments that returns a :class:`Domain`.
+Installed packages offer further domains under the entry point group ``kernaut.domains``: a function that returns a :class:`Domain`; its keyword arguments are
+``--options``.  Where tasks and candidates are plain JSON, :class:`kernaut.operators.record_domain.RecordDomain` does the work and a package only describes them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ class Domain(Protocol):
 
     name: str
     synthetic: str
+
+    @property
+    def interface(self) -> str:
+        """What a task, a candidate and the context of level 2 hold, in words, for language models."""
+
+    def reported(self) -> Sequence[str]:
+        """The electorates of a report: ``train`` first, the unseen one last."""
 
     def electorate(self, name: str) -> Electorate:
         """The electorate of a name such as ``train``."""

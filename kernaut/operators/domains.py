@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class DomainOptions:
         validation: ``kernels``: validation episodes a family.
         test: ``kernels``: test episodes a family; 0 leaves the test split closed.
         kernels: ``kernels``: the archive whose programs are candidates; the one that holds the campaign if absent.
+        options: keyword arguments of an installed domain, JSON.
     """
 
     tasks: str | None = None
@@ -61,10 +63,11 @@ class DomainOptions:
     validation: int = 10
     test: int = 0
     kernels: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """All fields."""
-        return asdict(self)
+        """All fields; keyword arguments of an installed domain only where there are any."""
+        return {key: value for key, value in asdict(self).items() if key != "options" or value}
 
 
 def open_domain(
@@ -74,6 +77,7 @@ def open_domain(
     *,
     cache: Path | None = None,
     second_pool: bool = False,
+    fresh: bool = False,
     done: Callable[[int, int], None] | None = None,
 ) -> Domain:
     """Make a domain.
@@ -84,6 +88,7 @@ def open_domain(
         archive: whose programs are the candidates of ``kernels``, unless the options name another.
         cache: folder of banks, measured symptoms and verdicts; the user's cache if absent.
         second_pool: ``code``: whether the pool of other mutation kinds is made, too.
+        fresh: whether verdicts are formed anew, whatever a cache holds.
         done: called with tasks done and their number.
 
     Raises:
@@ -97,12 +102,42 @@ def open_domain(
             domain = _kernels(options, archive)
         domain.done = done
         return domain
+    if options.options and name in OWN:
+        raise InputError(f"Expected no further options for the domain {name}. Got {', '.join(options.options)}.")
     if name == "code":
-        return _code(options, cache or cache_folder(), second_pool, done)
+        made = _code(options, cache or cache_folder(), second_pool, done)
+        made.done = None
+        made.cache = None if fresh else made.cache
+        return made
+    return _installed(name, options)
+
+
+def _installed(name: str, options: DomainOptions) -> Domain:
+    """A domain of an installed package.
+
+    Raises:
+        InputError: when no package offers it, or it is no domain or takes other options.
+    """
     known = extensions(GROUP)
     if name not in known:
         raise InputError(f"Expected a domain of {', '.join((*OWN, *known))}. Got {name!r}.")
-    made: Domain = load_extension(GROUP, name)()
+    make = load_extension(GROUP, name)
+    try:
+        inspect.signature(make).bind(**options.options)
+    except TypeError as error:
+        raise InputError(f"Expected options that the domain {name} takes. Got: {error}.") from error
+    made: Domain = make(**options.options)
+    absent = [
+        method
+        for method in ("electorate", "examine", "screen", "symptoms", "measure", "hand_written", "reported")
+        if not callable(getattr(made, method, None))
+    ]
+    if absent:
+        raise InputError(
+            f"Expected a domain from the {GROUP} extension {name!r}. Got {type(made).__name__} without {', '.join(absent)}."
+        )
+    if made.name != name:
+        raise InputError(f"Expected the domain that is installed as {name!r} to have that name. Got {made.name!r}.")
     return made
 
 

@@ -20,6 +20,7 @@ from kernaut.operators.domain import unasked
 from kernaut.operators.kernel_fits import EpisodeFits, crps_of
 from kernaut.operators.kernel_symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.kernel_use import Candidates, uses
+from kernaut.operators.prompting import prompt
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
@@ -53,6 +54,15 @@ class KernelDomain:
     _made: dict[str, Electorate] = field(default_factory=dict)
     _verdicts: dict[tuple[str, str], Verdicts] = field(default_factory=dict)
     _tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def interface(self) -> str:
+        """The words of a prompt file."""
+        return prompt("kernels")
+
+    def reported(self) -> Sequence[str]:
+        """Training, validation and test episodes; validation again where test stays closed."""
+        return ("train", "validation", "unseen")
 
     def electorate(self, name: str) -> Electorate:
         """The episodes of a name.
@@ -143,7 +153,8 @@ class KernelDomain:
     def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
         """A fit and its episode."""
         candidate = electorate.candidates[place]
-        return {"task": candidate.task, **candidate.content}
+        task = electorate.tasks[int(electorate.task_places[place])]
+        return {"task": task.id, **task.content, **candidate.content}
 
     def _answers(self, operators: list[dict[str, Any]], electorate: Electorate, measure: bool) -> list[tuple[int, Any]]:
         found: list[tuple[int, Any]] = []

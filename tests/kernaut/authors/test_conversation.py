@@ -10,7 +10,8 @@ import pytest
 from kernaut.archive.records import TranscriptRecord
 from kernaut.authors.author import Brief
 from kernaut.authors.chat import ModelSettings, Reply, ToolRequest
-from kernaut.authors.conversation import ModelAuthor, _message, _record
+from kernaut.authors.conversation import ModelAuthor
+from kernaut.authors.dialogue import _message, _record
 from kernaut.errors import ArchiveError
 
 KEY = "k-123456789"

@@ -47,6 +47,10 @@ class SmallDomain:
     examined: list[str] = field(default_factory=list)
     name: str = "small"
     synthetic: str = "made up"
+    interface: str = "A task has a prompt, a candidate a mark."
+
+    def reported(self) -> Sequence[str]:
+        return ("train", "unseen")
 
     def electorate(self, name: str) -> Electorate:
         return electorate_of([[1, 0, 0], [1, 1, 0], [1, 0]] * 2, name)

@@ -1,0 +1,138 @@
+"""What the commands of evaluator evolution share: their options, and the domain that a campaign was begun with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernaut.cli.terminal import Terminal
+from kernaut.errors import InputError
+
+if TYPE_CHECKING:
+    from kernaut.archive.store import Archive
+    from kernaut.operators.domain import Domain
+    from kernaut.operators.domains import DomainOptions
+
+DomainOption = Annotated[str, typer.Option("--domain", metavar="NAME", help="code, kernels, or an installed one.")]
+CampaignOption = Annotated[
+    str | None, typer.Option("--campaign", metavar="NAME", help="The campaign. [default: cegar-DOMAIN-ARM]")
+]
+ArmOption = Annotated[str, typer.Option("--arm", help="collision, target-only, direct, recall-gated or narrow.")]
+TasksOption = Annotated[
+    str | None, typer.Option("--tasks", metavar="FILE", help="code: JSONL tasks. [default: HumanEval, if installed]")
+]
+SamplesOption = Annotated[
+    str | None, typer.Option("--samples", metavar="FILE", help="code: JSONL candidates. [default: a synthetic bank]")
+]
+VisibleOption = Annotated[
+    str,
+    typer.Option("--visible", help="code: visible checks from suite (first two assertions) or prompt (its examples)."),
+]
+LimitOption = Annotated[int, typer.Option("--limit", help="code: use the first tasks only; 0 for all.")]
+SplitSeedOption = Annotated[int, typer.Option("--split-seed", help="code: of the hash that divides tasks.")]
+BenchmarkOption = Annotated[str, typer.Option("--benchmark", help="kernels: the benchmark.")]
+TrainOption = Annotated[int, typer.Option("--train", help="kernels: meta-training episodes a family.")]
+ValidationOption = Annotated[int, typer.Option("--validation", help="kernels: validation episodes a family.")]
+KernelsOption = Annotated[
+    str | None,
+    typer.Option("--kernels", metavar="PATH", help="kernels: the archive of programs. [default: that of --archive]"),
+]
+TestOption = Annotated[int, typer.Option("--test", help="kernels: test episodes a family; 0 leaves test closed.")]
+OptionsOption = Annotated[
+    str | None,
+    typer.Option("--options", metavar="JSON", help="Keyword arguments of an installed domain, as a JSON object."),
+]
+CacheOption = Annotated[
+    Path | None, typer.Option("--cache", metavar="DIR", help="code: banks and verdicts. [default: the user's cache]")
+]
+VotesOption = Annotated[int, typer.Option("--votes", help="How many operators of a rule must flag, 1 to 4.")]
+MostOption = Annotated[int, typer.Option("--most", help="Most operators of a rule, at most 6.")]
+
+
+def domain_options(
+    tasks: str | None,
+    samples: str | None,
+    visible: str,
+    limit: int,
+    split_seed: int,
+    benchmark: str,
+    train: int,
+    validation: int,
+    kernels: str | None,
+    options: str | None,
+) -> DomainOptions:
+    """What makes a domain, from the command line.
+
+    Raises:
+        InputError: for another ``--visible``, or ``--options`` that are no JSON object.
+    """
+    from kernaut.digest import loads_finite
+    from kernaut.operators.domains import DomainOptions
+
+    if visible not in ("suite", "prompt"):
+        raise InputError(f"Expected --visible suite or prompt. Got {visible!r}.")
+    further = {} if options is None else loads_finite(options, "--options")
+    if not isinstance(further, dict):
+        raise InputError(f"Expected --options as a JSON object. Got {options!r}.")
+    return DomainOptions(
+        tasks,
+        samples,
+        visible,  # type: ignore[arg-type]
+        limit,
+        split_seed=split_seed,
+        benchmark=benchmark,
+        train=train,
+        validation=validation,
+        kernels=None if kernels is None else str(Path(kernels).absolute()),
+        options=further,
+    )
+
+
+def pinned(
+    ctx: typer.Context,
+    archive: Archive,
+    domain: str,
+    campaign: str,
+    cache: Path | None,
+    *,
+    test: int = 0,
+    second_pool: bool = False,
+    fresh: bool = False,
+) -> Domain:
+    """The domain that a campaign was begun with; ``fresh`` forms verdicts anew."""
+    from dataclasses import replace
+
+    from kernaut.digest import thaw
+    from kernaut.operators.domains import DomainOptions
+
+    record = archive.campaign(campaign)
+    options = replace(DomainOptions(**thaw(record.options)["domain"]), test=test)
+    return shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh)
+
+
+def shown_opening(
+    ctx: typer.Context,
+    domain: str,
+    options: DomainOptions,
+    archive: Archive,
+    cache: Path | None,
+    *,
+    second_pool: bool = False,
+    fresh: bool = False,
+) -> Domain:
+    """Open a domain, telling how far its candidates are."""
+    from kernaut.operators.domains import open_domain
+
+    terminal = ctx.obj if isinstance(ctx.obj, Terminal) else Terminal()
+    with terminal.progress() as progress:
+        return open_domain(
+            domain,
+            options,
+            archive,
+            cache=cache,
+            second_pool=second_pool,
+            fresh=fresh,
+            done=lambda done, total: progress.at("candidates", done, total),
+        )

@@ -1,0 +1,222 @@
+"""``kernaut cegar report|compose|export|replay|analyse|advise``: what a campaign of evaluator evolution found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kernaut.cli.cegar_options import (
+    ArmOption,
+    CacheOption,
+    CampaignOption,
+    DomainOption,
+    MostOption,
+    TestOption,
+    VotesOption,
+    pinned,
+)
+from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
+from kernaut.cli.terminal import read_text, require_writable, write_json, write_text
+from kernaut.errors import InputError
+
+if TYPE_CHECKING:
+    from kernaut.archive.store import Archive
+    from kernaut.operators.rules import Rule
+
+
+def report(
+    ctx: typer.Context,
+    domain: DomainOption = "code",
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    campaign: CampaignOption = None,
+    arm: ArmOption = "collision",
+    votes: VotesOption = 2,
+    most: MostOption = 6,
+    test: TestOption = 0,
+    transfer: Annotated[bool, typer.Option("--transfer", help="code: measure on a second pool, too.")] = False,
+    cache: CacheOption = None,
+    out: OutOption = None,
+) -> None:
+    """Measure every run's rule, baselines and their nulls on training and unseen tasks."""
+    from kernaut.operators.domains import baseline_rules
+    from kernaut.operators.running import report as measured
+    from kernaut.operators.store import stored_runs
+
+    require_writable(out)
+    name = campaign or f"cegar-{domain}-{arm}"
+    with _opened(archive) as opened:
+        made = pinned(ctx, opened, domain, name, cache, test=test, second_pool=transfer)
+        found = measured(made, stored_runs(opened, name), made.reported(), baseline_rules(made), votes=votes, most=most)
+    write_json(found, out)
+
+
+def compose(
+    ctx: typer.Context,
+    domain: DomainOption = "code",
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    campaign: CampaignOption = None,
+    arm: ArmOption = "collision",
+    votes: VotesOption = 2,
+    most: MostOption = 6,
+    cache: CacheOption = None,
+    out: OutOption = None,
+) -> None:
+    """Choose the rule of all runs' operators by exact enumeration on training labels, and write it as JSON."""
+    require_writable(out)
+    with _opened(archive) as opened:
+        rule, search = _composed(ctx, opened, domain, campaign or f"cegar-{domain}-{arm}", cache, votes, most)
+    write_json({"domain": domain, **rule.to_json(), "search": search}, out)
+
+
+def export(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The Python file.")],
+    domain: DomainOption = "code",
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    campaign: CampaignOption = None,
+    arm: ArmOption = "collision",
+    rule: Annotated[Path | None, typer.Option("--rule", metavar="FILE", help="A rule that compose wrote.")] = None,
+    votes: VotesOption = 2,
+    most: MostOption = 6,
+    cache: CacheOption = None,
+) -> None:
+    """Write a composed rule as one readable, self-contained Python file."""
+    from kernaut.operators.rules import exported
+
+    require_writable(out)
+    if rule is not None:
+        chosen = _read_rule(rule)
+    else:
+        with _opened(archive) as opened:
+            chosen, _ = _composed(ctx, opened, domain, campaign or f"cegar-{domain}-{arm}", cache, votes, most)
+    write_text(exported(chosen, domain), out)
+    typer.echo(f"{len(chosen.operators)} operators, {chosen.votes} must flag: {out}", err=True)
+
+
+def replay(
+    ctx: typer.Context,
+    domain: DomainOption = "code",
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    campaign: CampaignOption = None,
+    arm: ArmOption = "collision",
+    cache: Annotated[
+        Path | None, typer.Option("--cache", metavar="DIR", help="code: banks; verdicts are always formed anew.")
+    ] = None,
+    grown: Annotated[
+        bool, typer.Option("--grown", help="Report another electorate as another evaluation instead of refusing it.")
+    ] = False,
+    out: OutOption = None,
+) -> None:
+    """Form the stored verdicts again; exit code 1 when one differs. Another electorate is refused."""
+    from kernaut.operators.running import replay as replayed
+    from kernaut.operators.running import require_pinned
+    from kernaut.operators.store import stored_runs
+
+    require_writable(out)
+    name = campaign or f"cegar-{domain}-{arm}"
+    with _opened(archive) as opened:
+        record = opened.campaign(name)
+        made = pinned(ctx, opened, domain, name, cache, fresh=True)
+        found = replayed(made, stored_runs(opened, name), record)
+    if not grown:
+        require_pinned(found)
+    write_json(found, out)
+    if found["verdicts_changed"] and not grown:
+        raise typer.Exit(1)
+
+
+def analyse(
+    ctx: typer.Context,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ANALYSIS]...",
+            help="criteria, halves, sweep, budget, duplication, veto, ledger, induction; all if absent.",
+        ),
+    ] = None,
+    domain: DomainOption = "code",
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    campaign: CampaignOption = None,
+    arm: ArmOption = "collision",
+    votes: VotesOption = 2,
+    test: TestOption = 0,
+    cache: CacheOption = None,
+    out: OutOption = None,
+) -> None:
+    """Criteria and their landscape, split halves, lambda sweep, transfer budget, duplication, veto, gate ledger, verifier induction."""
+    from kernaut.operators.store import stored_runs
+    from kernaut.operators.studies import studies
+
+    require_writable(out)
+    name = campaign or f"cegar-{domain}-{arm}"
+    with _opened(archive) as opened:
+        made = pinned(ctx, opened, domain, name, cache, test=test)
+        found = studies(made, stored_runs(opened, name), what or [], votes=votes)
+    write_json(found, out)
+
+
+def advise(
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A table: CSV, JSON or Parquet.")],
+    archive: ArchiveOption = DEFAULT_ARCHIVE,
+    target: Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="The target column.")] = None,
+    rule: Annotated[
+        Path | None, typer.Option("--rule", metavar="FILE", help="A rule that compose wrote. [default: by hand]")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Draws rows of a long table.")] = 0,
+    out: OutOption = None,
+) -> None:
+    """Which of an archive's kernels to trust on a table, with the reasons in words."""
+    from kernaut.archive.store import Archive
+    from kernaut.episodes.table import read_table
+    from kernaut.operators.advice import advise as advised
+    from kernaut.operators.kernel_symptoms import HAND_WRITTEN
+    from kernaut.operators.rules import Rule
+
+    require_writable(out)
+    table = read_table(data, target)
+    chosen = Rule("hand-written, at least two", HAND_WRITTEN, 2) if rule is None else _read_rule(rule)
+    with Archive.open(archive, read_only=True) as opened:
+        write_json(advised(opened, table, chosen, seed=seed), out)
+
+
+def _composed(
+    ctx: typer.Context, archive: Archive, domain: str, name: str, cache: Path | None, votes: int, most: int
+) -> tuple[Rule, dict[str, Any] | None]:
+    from kernaut.operators.rules import composed
+    from kernaut.operators.running import distinct
+    from kernaut.operators.store import stored_runs
+
+    made = pinned(ctx, archive, domain, name, cache)
+    operators, verdicts = distinct(stored_runs(archive, name))
+    rule, search = composed(operators[:35], verdicts[:35], made.electorate("train"), votes=votes, most=most)
+    return rule, None if search is None else search.to_json()
+
+
+def _read_rule(path: Path) -> Rule:
+    """A rule that compose wrote.
+
+    Raises:
+        InputError: for another file.
+    """
+    from kernaut.digest import loads_finite
+    from kernaut.operators.records import Operator
+    from kernaut.operators.rules import Rule
+
+    record = loads_finite(read_text(path, "rule"), str(path))
+    if (
+        not isinstance(record, dict)
+        or not isinstance(record.get("operators"), list)
+        or not isinstance(record.get("votes"), int)
+    ):
+        raise InputError(f"Expected a rule with operators and votes in {path}. Got something else.")
+    return Rule(
+        str(record.get("name", path.stem)), tuple(Operator.from_json(o) for o in record["operators"]), record["votes"]
+    )
+
+
+def _opened(archive: str) -> Archive:
+    from kernaut.archive.store import Archive
+
+    return Archive.open(archive)
