@@ -19,7 +19,7 @@ from kernaut.evaluation.report import package_versions, predictive_section, sour
 from kernaut.program.program import KernelProgram
 from kernaut.search.benchmarking import BenchmarkOptions, benchmark_report
 from kernaut.search.glucose_references import FORECASTERS, forecaster_outcomes, glucose_recipes
-from kernaut.search.reference_programs import reference_recipes, tuning_groups
+from kernaut.search.reference_programs import STEPS, reference_recipes, tuning_groups
 from kernaut.search.selection import VALIDATION_EPISODES
 from kernaut.verification.verify import verify
 
@@ -103,7 +103,7 @@ def _programs(
     _tell(told, f"{len(winners)} winners of the fixed grid")
     recipes = reference_recipes(made, options, [winner.subject for winner in winners])
     if made.name == "glucose":
-        recipes += glucose_recipes(*tuning_groups(made, options))
+        recipes += glucose_recipes(tuning_groups(made, options), STEPS)
     if archive is not None and archive.frozen() is not None and not {r.name for r in recipes} <= set(kept):
         raise ArchiveError(
             f"Expected an archive that takes reference programs. Got {archive.location}, which is frozen.",
