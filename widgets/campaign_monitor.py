@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from kernaut.report.campaign_view import (
 from kernaut.report.page import Note, Part
 from kernaut.report.reading import reading
 from kernaut.runs.background import BackgroundCampaign, search_command
-from widgets.view import WIDE, View, typed_options
+from widgets.view import WIDE, View, follow, offer, typed_options
 
 POLL_SECONDS = 2.0
 TABS = ("best so far", "elites", "lineage", "rejected", "trials", "transcript")
@@ -42,7 +43,7 @@ class CampaignMonitor(View):
         runs, seed, workers: of such a campaign.
         episodes: its meta-training episodes of each family; few, so that something is seen soon.
         rounds: most drafts of each of its runs.
-        options: further options of its command by name, such as ``{"chembench_root": "/data/autoscilab"}``.
+        options: further options of its command by name, such as ``{"chembench_root": "/data/autoscilab"}``; none after another benchmark is chosen.
         follow: whether to look again every few seconds at an archive that another process writes.
         state: ``idle``, ``running``, ``pausing``, ``paused``, ``stopped``, ``finished`` or ``failed``.
         progress: how far it is, one sentence.
@@ -69,6 +70,8 @@ class CampaignMonitor(View):
         self._build()
         self.observe(self.refresh, names=["archive", "campaign"])
         self.observe(self._enable, names="state")
+        self.observe(self._offer_options, names=["benchmark", "options"])
+        self._offer_options()
         self._enable()
         if self.archive and Path(self.archive).exists():
             self._watch()
@@ -175,7 +178,7 @@ class CampaignMonitor(View):
             ("benchmark", self.pick_benchmark),
         ):  # fmt: skip
             traitlets.link((self, name), (control, "value"))
-        self.type_options.observe(self._typed, names="value")
+        follow(self.type_options, self._typed)
         for button, act in (
             (self.start_button, self.start), (self.pause_button, self.pause), (self.stop_button, self.stop), (self.again, self.refresh),
         ):  # fmt: skip
@@ -188,9 +191,14 @@ class CampaignMonitor(View):
             ipywidgets.HBox(buttons, layout=row), self.bar, self.status, self.sentence, self.tabs, fold,
         ]  # fmt: skip
 
-    def _typed(self, change: Any) -> None:
+    def _offer_options(self, change: Any = None) -> None:
+        if change is not None and change["name"] == "benchmark":
+            self.options = {}  # they belong to the other benchmark's command
+        offer(self.type_options, json.dumps(dict(self.options)) if self.options else "")
+
+    def _typed(self, text: str) -> None:
         with self.working():
-            self.options = typed_options(change["new"])
+            self.options = typed_options(text)
 
     def _show(self) -> None:
         assert self.look is not None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ipywidgets
 import traitlets
 
+from kernaut.digest import FrozenMapping
 from kernaut.episodes.episode import SPLITS, Episode
 from kernaut.episodes.registry import benchmark_named, benchmark_names
 from kernaut.errors import KernautError
@@ -30,9 +32,9 @@ from kernaut.report.episode_view import (
     score_table,
 )
 from kernaut.report.page import Note, Part, Table
-from kernaut.report.reading import reading
+from kernaut.report.reading import count_look, reading
 from kernaut.report.subject_view import library_subjects
-from widgets.view import WIDE, View, follow, picture_box, set_options, shown
+from widgets.view import WIDE, View, follow, offer, picture_box, set_options, shown, typed_options
 
 MOST = 4
 """Kernels side by side."""
@@ -44,7 +46,9 @@ class EpisodeExplorer(View):
     """How kernels fit one episode.
 
     Traits:
-        benchmark, split, family, episode: which episode; the last is its number within the family.
+        benchmark, split, family, episode: which episode; the last is its number within the family. Opening validation or test is counted as
+            a look in the archive, where one is named; where it cannot be counted, nothing is shown.
+        options: what the benchmark is made with, such as ``{"chembench_root": "/data/autoscilab"}``; none after another benchmark is chosen.
         kernels: names of the kernels shown, at most four.
         archive: path of an archive whose candidates can be chosen too.
         view: ``posterior``, ``residuals``, ``likelihood``, ``parts`` (summands) or ``regret``.
@@ -56,6 +60,7 @@ class EpisodeExplorer(View):
     split = traitlets.Enum(SPLITS, default_value="train")
     family = traitlets.Unicode("")
     episode = traitlets.Int(0, min=0)
+    options = traitlets.Dict()
     kernels = traitlets.List(traitlets.Unicode())
     archive = traitlets.Unicode("")
     view = traitlets.Enum(EPISODE_VIEWS, default_value="posterior")
@@ -65,9 +70,10 @@ class EpisodeExplorer(View):
     def __init__(
         self, programs: Sequence[KernelProgram] = (), options: Mapping[str, Any] | None = None, **traits: Any
     ) -> None:
-        super().__init__(**traits)
+        super().__init__(options=dict(options or {}), **traits)
         self._own = {program.name: program_subject(program, "file") for program in programs}
-        self._options = dict(options or {})
+        self._counted = False
+        self.warned = ""
         self._alive: dict[str, KernautKernel] = {}
         self._known: dict[str, KernelProgram] = {}
         self.subjects: dict[str, Subject] = {}
@@ -78,7 +84,7 @@ class EpisodeExplorer(View):
         self._load()
         if not self.kernels:
             self.kernels = [*list(self.subjects)[: max(1, min(2, len(self._own)))]]
-        self.observe(self._load, names=["benchmark", "split", "archive"])
+        self.observe(self._load, names=["benchmark", "split", "archive", "options"])
         self.observe(self._show, names=["family", "episode", "kernels", "view", "coordinate", "through"])
         self._show()
 
@@ -88,8 +94,8 @@ class EpisodeExplorer(View):
         super().close()
 
     def static_parts(self) -> list[Part]:
-        """The message, the pictures of the chosen view, and the scores."""
-        parts = [*super().static_parts(), *self.drawings]
+        """The message, what a look at held-out outcomes costs, the pictures of the chosen view, and the scores."""
+        parts = [*super().static_parts(), *([Note(self.warned)] if self.warned else []), *self.drawings]
         return parts + ([self.scores] if self.scores is not None else [])
 
     def _build(self) -> None:
@@ -100,6 +106,9 @@ class EpisodeExplorer(View):
         self.pick_episode = ipywidgets.BoundedIntText(min=0, max=EPISODES - 1, description="episode", style=WIDE)
         self.pick_kernels = ipywidgets.SelectMultiple(
             description="kernels", rows=6, style=WIDE, layout={"width": "420px"}
+        )
+        self.type_options = ipywidgets.Text(
+            description="options", continuous_update=False, placeholder='{"difficulty": "hard"}', style=WIDE
         )
         self.pick_view = ipywidgets.ToggleButtons(options=EPISODE_VIEWS)
         self.pick_coordinate = ipywidgets.IntSlider(min=0, max=0, description="input", style=WIDE)
@@ -112,10 +121,13 @@ class EpisodeExplorer(View):
             ("view", self.pick_view), ("coordinate", self.pick_coordinate), ("through", self.pick_through),
         ):  # fmt: skip
             traitlets.link((self, name), (control, "value"))
+        follow(self.type_options, self._typed)
         follow(self.pick_family, lambda value: self.set_trait("family", value or ""))
         follow(self.pick_kernels, lambda value: self.set_trait("kernels", list(value)))
         self.children = [
-            ipywidgets.HBox([self.pick_benchmark, self.pick_split, self.pick_family, self.pick_episode], layout=row),
+            ipywidgets.HBox(
+                [self.pick_benchmark, self.type_options, self.pick_split, self.pick_family, self.pick_episode], layout=row
+            ),
             ipywidgets.HBox([self.pick_kernels, ipywidgets.VBox([self.pick_coordinate, self.pick_through])], layout=row),
             self.pick_view, self.warning, self.status, self.picture, self.table,
         ]  # fmt: skip
@@ -123,10 +135,17 @@ class EpisodeExplorer(View):
     def _load(self, change: Any = None) -> None:
         """Another benchmark, split or archive."""
         with self.working():
+            if change is not None and change["name"] == "benchmark" and self.options:
+                self.options = {}  # they belong to the other benchmark; this loads
+                return
             self._forget()
-            made = benchmark_named(self.benchmark, **self._options)
+            self._counted = False
+            self._clear()
+            self.warned = self.warning.value = ""
+            offer(self.type_options, json.dumps(dict(self.options)) if self.options else "")
+            made = benchmark_named(self.benchmark, **self.options)
             families = made.families(self.split)
-            self._setting = Setting(self.benchmark, self.split, 1)
+            self._setting = Setting(self.benchmark, self.split, 1, FrozenMapping(self.options))
             self.subjects = dict(self._own)
             if self.archive:
                 with reading(self.archive) as opened:
@@ -134,10 +153,6 @@ class EpisodeExplorer(View):
                 self._known = {program.id: program for program in candidates}
                 self.subjects |= {f"{program.name} {program.id}": program_subject(program) for program in candidates}
             self.subjects |= library_subjects()
-            opened_split = (
-                f"These are {self.split} episodes: what you choose after looking at them is no longer judged by them."
-            )
-            self.warning.value = "" if self.split == "train" else f"<p>{opened_split}</p>"
             set_options(self.pick_kernels, list(self.subjects), [k for k in self.kernels if k in self.subjects])
             if self.family not in families:
                 set_options(self.pick_family, families, families[0])
@@ -152,20 +167,38 @@ class EpisodeExplorer(View):
 
         Raises:
             InputError: when there is none of that number.
+            ArchiveError: when the look cannot be counted.
         """
-        made = benchmark_named(self.benchmark, **self._options)
+        self._open_split()
+        made = benchmark_named(self.benchmark, **self.options)
         found = [e for e in made.episodes(self.split, self.episode + 1) if e.family == self.family]
         return found[self.episode]
 
+    def _open_split(self) -> None:
+        """Count the look, once for each time that a held-out split is opened, before an outcome is shown."""
+        if self.split == "train" or self._counted:
+            return
+        counted = "No archive is named here: this look is counted nowhere."
+        if self.archive:
+            times = count_look(self.archive, self.benchmark, self.split, "episode explorer")
+            counted = f"Counted in the archive, as opening {times} of {self.split} of {self.benchmark}."
+        self._counted = True
+        spent = f"These are {self.split} episodes: what you choose after looking at them is no longer judged by them."
+        self.warned = f"{spent} {counted}"
+        self.warning.value = Note(self.warned).html()
+
+    def _typed(self, text: str) -> None:
+        with self.working():
+            self.options = typed_options(text)
+
     def _show(self, change: Any = None) -> None:
         with self.working():
-            self.fits, self.drawings, self.scores = [], [], None
-            self.picture.value = self.table.value = ""
+            self._clear()
+            episode = self.chosen()
             if [*self.pick_kernels.value] != self.kernels:
                 set_options(
                     self.pick_kernels, self.pick_kernels.options, [k for k in self.kernels if k in self.subjects]
                 )
-            episode = self.chosen()
             self.pick_coordinate.max = episode.dimension - 1
             self.pick_through.max = len(episode.query_targets) - 1
             failures = []
@@ -183,6 +216,10 @@ class EpisodeExplorer(View):
                 self.complain(f"{len(failures)} of {len(self.kernels)} kernels gave no fit. {' '.join(failures)}")
             elif not self.fits:
                 self.picture.value = Note("Choose at least one kernel.").html()
+
+    def _clear(self) -> None:
+        self.fits, self.drawings, self.scores = [], [], None
+        self.picture.value = self.table.value = ""
 
     def _drawings(self, episode: Episode) -> list[Drawing]:
         if self.view == "posterior":

@@ -119,6 +119,13 @@ def picture_box(height: int = 0) -> ipywidgets.HTML:
     return ipywidgets.HTML(layout=ipywidgets.Layout(min_height=f"{height}px") if height else ipywidgets.Layout())
 
 
+def offer(control: Any, value: Any) -> None:
+    """Give a control a value that :func:`follow` does not take for the reader's."""
+    control.offering = True
+    control.value = value
+    control.offering = False
+
+
 def set_options(control: Any, options: Any, value: Any) -> None:
     """Give a selection control other options and a value among them; what :func:`follow` attached hears only of the reader's choices."""
     control.offering = True

@@ -1,4 +1,4 @@
-"""Open an archive to look at it, without waiting half a minute for whoever holds it locked."""
+"""Open an archive to look at it, or to count a look at held-out data, without waiting half a minute for whoever holds it locked."""
 
 from __future__ import annotations
 
@@ -29,15 +29,40 @@ def reading(where: str | Path) -> Iterator[Archive]:
         yield archive
 
 
-def _require_unlocked(path: Path) -> None:
+def count_look(where: str | Path, benchmark: str, split: str, purpose: str) -> int:
+    """Count in an archive, before it happens, that somebody looks at a held-out split; how often it was opened by now.
+
+    Args:
+        where: the archive.
+        benchmark: the benchmark.
+        split: ``validation`` or ``test``.
+        purpose: who looks.
+
+    Raises:
+        ArchiveError: when the archive is missing, no archive, damaged, or held by another process; then nothing must be shown.
+    """
+    location = locate(where)
+    if location.path is not None and location.path.exists():
+        _require_unlocked(location.path, writing=True)
+    with Archive.open(where) as archive:
+        return archive.record_look(benchmark, split, purpose)[split]
+
+
+def _require_unlocked(path: Path, *, writing: bool = False) -> None:
+    mode = "rw" if writing else "ro"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=PATIENCE)
+        ) as connection:
+            if writing:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.rollback()
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         if "locked" not in str(error):
             return  # opening it properly says what is wrong
         raise ArchiveError(
-            f"Expected {path} free to be read. Got it locked by another process.",
+            f"Expected {path} free to be {'written' if writing else 'read'}. Got it locked by another process.",
             hint="Wait until that process is done, or end it, and try again.",
         ) from error
     except sqlite3.DatabaseError:
