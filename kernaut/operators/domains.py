@@ -78,6 +78,7 @@ def open_domain(
     cache: Path | None = None,
     second_pool: bool = False,
     fresh: bool = False,
+    held_out: bool = True,
     done: Callable[[int, int], None] | None = None,
 ) -> Domain:
     """Make a domain.
@@ -89,6 +90,7 @@ def open_domain(
         cache: folder of banks, measured symptoms and verdicts; the user's cache if absent.
         second_pool: ``code``: whether the pool of other mutation kinds is made, too.
         fresh: whether verdicts are formed anew, whatever a cache holds.
+        held_out: ``kernels``: whether validation, and test where asked for, are opened; training alone counts no look.
         done: called with tasks done and their number.
 
     Raises:
@@ -96,10 +98,10 @@ def open_domain(
     """
     if name == "kernels":
         if options.kernels is not None:
-            with Archive.open(options.kernels) as other:
-                domain = _kernels(options, other)
+            with Archive.open(options.kernels, read_only=not held_out) as other:
+                domain = _kernels(options, other, held_out)
         else:
-            domain = _kernels(options, archive)
+            domain = _kernels(options, archive, held_out)
         domain.done = done
         return domain
     if options.options and name in OWN:
@@ -190,7 +192,7 @@ def baseline_rules(domain: Domain) -> list[Rule]:
     return rules
 
 
-def _kernels(options: DomainOptions, archive: Archive) -> KernelDomain:
+def _kernels(options: DomainOptions, archive: Archive, held_out: bool) -> KernelDomain:
     """An archive's programs and the best references of each family, fitted to a benchmark's episodes; what is opened is counted as a look."""
     made = benchmark_named(options.benchmark)
     programs = [program_subject(candidate.program) for candidate in archive.candidates()]
@@ -200,6 +202,10 @@ def _kernels(options: DomainOptions, archive: Archive) -> KernelDomain:
     first = len(programs)
     chosen = [*range(first), *(first + place for place in _best_of_families(references, scores[first:]))]
     subjects = [[*programs, *references][place] for place in chosen]
+    reference = first + int(scores[chosen][first:].argmin())
+    if not held_out:
+        known = Candidates(tuple(subjects), reference, None, scores[chosen])
+        return KernelDomain({"train": only(train, chosen)}, reference, candidates=known)
     archive.record_look(options.benchmark, "validation", "cegar", {"per_family": options.validation})
     validation = fit_subjects(subjects, made.episodes("validation", options.validation), resolve=archive.program)
     fits = {"train": only(train, chosen), "validation": validation, "unseen": validation}
@@ -209,7 +215,7 @@ def _kernels(options: DomainOptions, archive: Archive) -> KernelDomain:
     on_validation = np.stack([crps_of(f) for f in validation]).mean(0)
     candidates = Candidates(
         tuple(subjects),
-        reference=first + int(scores[chosen][first:].argmin()),
+        reference=reference,
         validated=int(on_validation[: first or len(subjects)].argmin()),
         training=scores[chosen],
     )

@@ -28,13 +28,13 @@ class Candidates:
     Args:
         subjects: programs of the archive first, then references.
         reference: which subject is the train-selected reference.
-        validated: which program has the lowest validation CRPS; the lowest training CRPS without validation.
+        validated: which program has the lowest validation CRPS; None where validation stays closed.
         training: ``S`` mean CRPS on meta-training episodes.
     """
 
     subjects: tuple[Subject, ...]
     reference: int
-    validated: int
+    validated: int | None
     training: Array
 
 
@@ -55,8 +55,8 @@ def uses(fits: Sequence[EpisodeFits], flags: Flags, candidates: Candidates, shar
         kept = ~flagged & record.alive
         kept = kept if kept.any() else record.alive
         plain = np.array([subject.origin == "reference" for subject in candidates.subjects]) & record.alive
-        row = {
-            "validation-selected program": scores[candidates.validated],
+        row = {} if candidates.validated is None else {"validation-selected program": scores[candidates.validated]}
+        row |= {
             "train-selected reference": scores[candidates.reference],
             "best in hindsight": scores.min(),
             "choice by likelihood, references": scores[np.where(plain, likelihood, -np.inf).argmax()],

@@ -6,16 +6,16 @@ can be read again without author or sandbox.  Reference: protocol section "EvalC
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kernaut.errors import InputError, ProgramRefused
-from kernaut.operators.admission import ARMS, MIN_HELPED, Arm, consult, union
+from kernaut.errors import InputError
+from kernaut.operators.admission import ARMS, MIN_HELPED, Arm
 from kernaut.operators.authoring import Attempt, OperatorAuthor, Request
 from kernaut.operators.collisions import Collision, collisions
 from kernaut.operators.domain import Domain
+from kernaut.operators.judging import judge, request_for
 from kernaut.operators.records import Electorate, Operator, Verdicts
 from kernaut.seeds import stable_seed
 
@@ -197,7 +197,10 @@ class _Run:
     def _attempt(self, target: Collision | None, level: int, attempts: list[Attempt]) -> bool:
         """One authoring call; whether its operator was admitted."""
         call = len(self._ledger)
-        request = self._request(target, level, attempts, call)
+        request = request_for(
+            self._electorate, self._pool, target, level,
+            seed=stable_seed("cegar", self._options.seed, call), attempts=attempts, tried=self._tried,
+        )  # fmt: skip
         stored = self._journal.entry(call)
         entry, verdicts = self._judged(request, target, call) if stored is None else self._restored(stored, request)
         if stored is None:
@@ -215,31 +218,8 @@ class _Run:
         self._pool.append(verdicts)
         return True
 
-    def _request(self, target: Collision | None, level: int, attempts: list[Attempt], call: int) -> Request:
-        candidates = self._electorate.candidates
-        flagged = union(self._pool, len(candidates))
-        missed = [p for p in self._within if not candidates[p].correct and not flagged[p]]
-        asked = missed if target is None else list(target.incorrect)
-        kinds = Counter(candidates[p].kind for p in asked)
-        kind = min(kinds, key=lambda name: (-kinds[name], name)) if kinds else ""
-        pair = None
-        if target is not None:
-            pair = (target.correct[0], next(p for p in target.incorrect if candidates[p].kind == kind))
-        return Request(
-            seed=stable_seed("cegar", self._options.seed, call),
-            target="none" if target is None else target.digest,
-            kind=kind,
-            level=level,
-            pair=pair,
-            faulty=tuple(p for p in missed if candidates[p].kind == kind)
-            or tuple(p for p in asked if candidates[p].kind == kind),
-            correct=tuple(p for p in self._within if candidates[p].correct),
-            attempts=tuple(attempts),
-            tried=frozenset(self._tried),
-        )
-
     def _judged(self, request: Request, target: Collision | None, call: int) -> tuple[dict[str, Any], Verdicts | None]:
-        """Ask the author, then rules and gate; what the gate would admit must pass the screens, which cost more."""
+        """Ask the author, then rules, gate and screens; the verdicts where it is admitted."""
         entry: dict[str, Any] = {
             "call": call,
             "target": request.target,
@@ -256,21 +236,12 @@ class _Run:
         operator = self._author.write(request, self._domain, self._electorate)
         if operator is None:
             return entry, None
-        entry["operator"] = operator.to_json()
-        try:
-            verdicts = self._domain.examine(operator, self._electorate)
-        except ProgramRefused as refusal:
-            return {**entry, "decision": "refused", "reason": str(refusal)}, None
-        entry["verdicts"] = verdicts.to_json()
-        gate = consult(
-            self._options.arm, self._electorate, self._pool, verdicts, target, request.faulty, self._options.min_helped
-        )
-        entry["gate"] = gate.to_json()
-        screens = list(self._domain.screen(operator, self._electorate, verdicts)) if gate.admitted else []
-        if screens:
-            return {**entry, "screens": screens, "decision": "screened out", "reason": screens[0]}, None
-        decision = "admitted" if gate.admitted else "not admitted"
-        return {**entry, "decision": decision, "reason": gate.reason}, verdicts
+        found = judge(
+            self._domain, self._electorate, operator, self._pool, target, request,
+            arm=self._options.arm, min_helped=self._options.min_helped,
+        )  # fmt: skip
+        admitted = found.verdicts if found.decision == "admitted" else None
+        return {**entry, "operator": operator.to_json(), **found.to_json()}, admitted
 
     def _restored(self, entry: Mapping[str, Any], request: Request) -> tuple[Mapping[str, Any], Verdicts | None]:
         """A stored entry, which must belong to the same request."""
