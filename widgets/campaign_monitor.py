@@ -25,9 +25,9 @@ from kernaut.report.campaign_view import (
     trial_table,
 )
 from kernaut.report.page import Note, Part
-from kernaut.report.reading import reading
+from kernaut.report.reading import reading, typed_options
 from kernaut.runs.background import BackgroundCampaign, search_command
-from widgets.view import WIDE, View, follow, offer, typed_options
+from widgets.view import WIDE, View, follow, offer
 
 POLL_SECONDS = 2.0
 TABS = ("best so far", "elites", "lineage", "rejected", "trials", "transcript")

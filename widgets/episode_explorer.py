@@ -9,7 +9,6 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from kernaut.digest import FrozenMapping
 from kernaut.episodes.episode import SPLITS, Episode
 from kernaut.episodes.registry import benchmark_named, benchmark_names
 from kernaut.errors import KernautError
@@ -32,9 +31,9 @@ from kernaut.report.episode_view import (
     score_table,
 )
 from kernaut.report.page import Note, Part, Table
-from kernaut.report.reading import count_look, reading
+from kernaut.report.reading import count_look, reading, typed_options
 from kernaut.report.subject_view import library_subjects
-from widgets.view import WIDE, View, follow, offer, picture_box, set_options, shown, typed_options
+from widgets.view import WIDE, View, follow, offer, picture_box, set_options, shown
 
 MOST = 4
 """Kernels side by side."""
@@ -145,7 +144,7 @@ class EpisodeExplorer(View):
             offer(self.type_options, json.dumps(dict(self.options)) if self.options else "")
             made = benchmark_named(self.benchmark, **self.options)
             families = made.families(self.split)
-            self._setting = Setting(self.benchmark, self.split, 1, FrozenMapping(self.options))
+            self._setting = Setting(self.benchmark, self.split, 1, self.options)
             self.subjects = dict(self._own)
             if self.archive:
                 with reading(self.archive) as opened:

@@ -15,8 +15,7 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from kernaut.digest import loads_finite
-from kernaut.errors import InputError, KernautError
+from kernaut.errors import KernautError
 from kernaut.report.page import Note, Page, Part
 from kernaut.runs.headless import has_front_end
 
@@ -95,18 +94,6 @@ class View(ipywidgets.VBox):
             return self.static()._repr_mimebundle_()
         bundle = super()._repr_mimebundle_(include=include, exclude=exclude, **options)
         return {**bundle, "text/plain": f"{type(self).__name__}: run the cell again to use it"}
-
-
-def typed_options(text: str) -> dict[str, Any]:
-    """Options that somebody typed as a JSON object; none for an empty text.
-
-    Raises:
-        InputError: for anything else.
-    """
-    found = loads_finite(text, "the options") if text.strip() else {}
-    if not isinstance(found, dict):
-        raise InputError(f"Expected options as a JSON object. Got {text!r}.", hint='Such as {"difficulty": "hard"}.')
-    return found
 
 
 def shown(part: Part | None) -> str:

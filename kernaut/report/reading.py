@@ -1,4 +1,4 @@
-"""Open an archive to look at it, or to count a look at held-out data, without waiting half a minute for whoever holds it locked."""
+"""What views read: archives, without waiting half a minute for whoever holds one locked, looks counted there, options that somebody types."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from kernaut.archive.location import locate
 from kernaut.archive.store import Archive
-from kernaut.errors import ArchiveError
+from kernaut.digest import loads_finite
+from kernaut.errors import ArchiveError, InputError
 
 PATIENCE = 0.5
 """Seconds that a reader waits for a lock."""
@@ -46,6 +48,18 @@ def count_look(where: str | Path, benchmark: str, split: str, purpose: str) -> i
         _require_unlocked(location.path, writing=True)
     with Archive.open(where) as archive:
         return archive.record_look(benchmark, split, purpose)[split]
+
+
+def typed_options(text: str) -> dict[str, Any]:
+    """Options that somebody typed as a JSON object; none for an empty text.
+
+    Raises:
+        InputError: for anything else.
+    """
+    found = loads_finite(text, "the options") if text.strip() else {}
+    if not isinstance(found, dict):
+        raise InputError(f"Expected options as a JSON object. Got {text!r}.", hint='Such as {"difficulty": "hard"}.')
+    return found
 
 
 def _require_unlocked(path: Path, *, writing: bool = False) -> None:
