@@ -12,6 +12,7 @@ from kernaut.errors import InputError
 
 if TYPE_CHECKING:
     from kernaut.archive.store import Archive
+    from kernaut.operators.composition import Votes
     from kernaut.operators.domain import Domain
     from kernaut.operators.domains import DomainOptions
 
@@ -48,7 +49,24 @@ CacheOption = Annotated[
     Path | None, typer.Option("--cache", metavar="DIR", help="code: banks and verdicts. [default: the user's cache]")
 ]
 VotesOption = Annotated[int, typer.Option("--votes", help="How many operators of a rule must flag, 1 to 4.")]
+RuleVotesOption = Annotated[
+    str,
+    typer.Option("--votes", metavar="M", help="How many operators must flag, 1 to 4; best chooses on training labels."),
+]
 MostOption = Annotated[int, typer.Option("--most", help="Most operators of a rule, at most 6.")]
+
+
+def votes_of(text: str) -> Votes:
+    """The votes of an option.
+
+    Raises:
+        InputError: for anything but 1 to 4, or ``best``.
+    """
+    if text == "best":
+        return "best"
+    if text not in ("1", "2", "3", "4"):
+        raise InputError(f"Expected --votes of 1 to 4, or best. Got {text!r}.")
+    return int(text)
 
 
 def domain_options(
@@ -99,6 +117,7 @@ def pinned(
     *,
     test: int = 0,
     second_pool: bool = False,
+    transfer_samples: str | None = None,
     fresh: bool = False,
 ) -> Domain:
     """The domain that a campaign was begun with; ``fresh`` forms verdicts anew."""
@@ -108,7 +127,7 @@ def pinned(
     from kernaut.operators.domains import DomainOptions
 
     record = archive.campaign(campaign)
-    options = replace(DomainOptions(**thaw(record.options)["domain"]), test=test)
+    options = replace(DomainOptions(**thaw(record.options)["domain"]), test=test, transfer_samples=transfer_samples)
     return shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh)
 
 

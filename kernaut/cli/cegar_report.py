@@ -13,9 +13,11 @@ from kernaut.cli.cegar_options import (
     CampaignOption,
     DomainOption,
     MostOption,
+    RuleVotesOption,
     TestOption,
     VotesOption,
     pinned,
+    votes_of,
 )
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
 from kernaut.cli.terminal import read_text, require_writable, write_json, write_text
@@ -32,10 +34,16 @@ def report(
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     campaign: CampaignOption = None,
     arm: ArmOption = "collision",
-    votes: VotesOption = 2,
+    votes: RuleVotesOption = "2",
     most: MostOption = 6,
     test: TestOption = 0,
     transfer: Annotated[bool, typer.Option("--transfer", help="code: measure on a second pool, too.")] = False,
+    transfer_samples: Annotated[
+        str | None,
+        typer.Option(
+            "--transfer-samples", metavar="FILE", help="code: a second pool of JSONL candidates of the same tasks."
+        ),
+    ] = None,
     cache: CacheOption = None,
     out: OutOption = None,
 ) -> None:
@@ -45,10 +53,13 @@ def report(
     from kernaut.operators.store import stored_runs
 
     require_writable(out)
-    name = campaign or f"cegar-{domain}-{arm}"
+    name, wanted = campaign or f"cegar-{domain}-{arm}", votes_of(votes)
     with _opened(archive) as opened:
-        made = pinned(ctx, opened, domain, name, cache, test=test, second_pool=transfer)
-        found = measured(made, stored_runs(opened, name), made.reported(), baseline_rules(made), votes=votes, most=most)
+        made = pinned(
+            ctx, opened, domain, name, cache, test=test, second_pool=transfer, transfer_samples=transfer_samples
+        )
+        runs, rules = stored_runs(opened, name), baseline_rules(made)
+        found = measured(made, runs, made.reported(), rules, votes=wanted, most=most)
     write_json(found, out)
 
 
@@ -58,7 +69,7 @@ def compose(
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     campaign: CampaignOption = None,
     arm: ArmOption = "collision",
-    votes: VotesOption = 2,
+    votes: RuleVotesOption = "2",
     most: MostOption = 6,
     cache: CacheOption = None,
     out: OutOption = None,
@@ -78,7 +89,7 @@ def export(
     campaign: CampaignOption = None,
     arm: ArmOption = "collision",
     rule: Annotated[Path | None, typer.Option("--rule", metavar="FILE", help="A rule that compose wrote.")] = None,
-    votes: VotesOption = 2,
+    votes: RuleVotesOption = "2",
     most: MostOption = 6,
     cache: CacheOption = None,
 ) -> None:
@@ -182,15 +193,16 @@ def advise(
 
 
 def _composed(
-    ctx: typer.Context, archive: Archive, domain: str, name: str, cache: Path | None, votes: int, most: int
+    ctx: typer.Context, archive: Archive, domain: str, name: str, cache: Path | None, votes: str, most: int
 ) -> tuple[Rule, dict[str, Any] | None]:
     from kernaut.operators.rules import composed
     from kernaut.operators.running import distinct
     from kernaut.operators.store import stored_runs
 
+    wanted = votes_of(votes)
     made = pinned(ctx, archive, domain, name, cache)
     operators, verdicts = distinct(stored_runs(archive, name))
-    rule, search = composed(operators[:35], verdicts[:35], made.electorate("train"), votes=votes, most=most)
+    rule, search = composed(operators, verdicts, made.electorate("train"), votes=wanted, most=most)
     return rule, None if search is None else search.to_json()
 
 

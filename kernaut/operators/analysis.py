@@ -20,6 +20,8 @@ from kernaut.operators.selection import Panel
 
 Array = NDArray[np.float64]
 MOST_SUBSETS = 4000
+REPEATED_POOL = 20
+"""Operators enumerated where compositions are made many times over; what a larger pool loses is said."""
 SWEEP = (0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
 
 
@@ -124,21 +126,23 @@ def split_halves(
     Returns:
         The mean change on the half that chose and on the other, and how often the other half's is positive.
     """
-    inner, outer = [], []
+    inner, outer, left_out = [], [], 0
     for _ in range(repeats):
         half = rng.permutation(panel.tasks) < panel.tasks // 2
         mine = half[panel.task]
         if not mine.any() or mine.all():
             continue
-        found = compose(flags[:, mine], names, panel.correct[mine], votes=votes)
+        found = compose(flags[:, mine], names, panel.correct[mine], votes=votes, limit=REPEATED_POOL)
         if found is None:
             continue
+        left_out = max(left_out, len(found.left_out))
         rule = vote(flags[[list(names).index(name) for name in found.operators]], votes)
         difference = panel.accuracy(rule) - panel.baseline
         inner.append(float(difference[half].mean()))
         outer.append(float(difference[~half].mean()))
     return {
         "repeats": len(outer),
+        "operators_left_out": left_out,
         "change_on_choosing_half": float(np.mean(inner)) if inner else 0.0,
         "change_on_other_half": float(np.mean(outer)) if outer else 0.0,
         "positive": float(np.mean([value > 0 for value in outer])) if outer else 0.0,
@@ -151,12 +155,20 @@ def sweep(
     """The composition for each of twelve lambdas, and its change on unseen tasks."""
     rows = []
     for weight in SWEEP:
-        found = compose(train_flags, names, train.correct, votes=votes, weight=weight)
+        found = compose(train_flags, names, train.correct, votes=votes, weight=weight, limit=REPEATED_POOL)
         if found is not None:
             chosen = [list(names).index(name) for name in found.operators]
             reached = unseen.accuracy(vote(unseen_flags[chosen], votes)).mean()
             change = float(reached - unseen.baseline.mean())
-            rows.append({"lambda": weight, "operators": list(found.operators), "equal": found.equal, "change": change})
+            rows.append(
+                {
+                    "lambda": weight,
+                    "operators": list(found.operators),
+                    "equal": found.equal,
+                    "operators_left_out": len(found.left_out),
+                    "change": change,
+                }
+            )
     return rows
 
 
@@ -177,16 +189,24 @@ def transfer_budget(
     for size in sorted(
         {max(1, round(len(decidable) * share)) for share in (0.1, 0.25, 0.5, 0.75, 1.0)} if len(decidable) else set()
     ):
-        changes, labels = [], []
+        changes, labels, left_out = [], [], 0
         for _ in range(repeats):
             mine = np.isin(train.task, rng.choice(decidable, size, replace=False))
-            found = compose(train_flags[:, mine], names, train.correct[mine], votes=votes)
+            found = compose(train_flags[:, mine], names, train.correct[mine], votes=votes, limit=REPEATED_POOL)
             labels.append(int(mine.sum()))
             if found is not None:
+                left_out = max(left_out, len(found.left_out))
                 chosen = [list(names).index(name) for name in found.operators]
                 changes.append(float((unseen.accuracy(vote(unseen_flags[chosen], votes)) - unseen.baseline).mean()))
         mean = float(np.mean(changes)) if changes else 0.0
-        rows.append({"decidable_tasks": int(size), "labelled_candidates": float(np.mean(labels)), "change": mean})
+        rows.append(
+            {
+                "decidable_tasks": int(size),
+                "labelled_candidates": float(np.mean(labels)),
+                "operators_left_out": left_out,
+                "change": mean,
+            }
+        )
     return rows
 
 

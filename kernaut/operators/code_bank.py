@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from kernaut.digest import content_id
-from kernaut.operators.code_labels import Bench, code_program, run_suites
-from kernaut.operators.code_tasks import CodeTask
+from kernaut.errors import InputError
+from kernaut.operators.code_labels import Labeller
+from kernaut.operators.code_tasks import CodeTask, read_records
 from kernaut.operators.mutation import FIRST_KINDS, SECOND_KINDS, mutants, one_mutant, restyled
 from kernaut.seeds import stable_seed
 
-BANK_VERSION = 1
+BANK_VERSION = 2
 MOST_TRIED = 60
 KINDS = {"first": FIRST_KINDS, "second": SECOND_KINDS}
 
@@ -79,13 +80,66 @@ def synthetic_bank(
     if place.is_file():
         return [Sample(**record) for record in json.loads(place.read_text(encoding="utf-8"))]
     found: list[Sample] = []
-    with Bench(code_program()) as bench:
+    with Labeller(shared=True) as labeller:
         for number, task in enumerate(tasks, 1):
-            found += _of_task(bench, task, KINDS[pool], size, random.Random(stable_seed("bank", pool, seed, task.id)))
+            found += _of_task(
+                labeller, task, KINDS[pool], size, random.Random(stable_seed("bank", pool, seed, task.id))
+            )
             if done is not None:
                 done(number, len(tasks))
     write_cache(place, [asdict(sample) for sample in found])
     return found
+
+
+def sample_bank(
+    tasks: Sequence[CodeTask],
+    path: Path,
+    *,
+    cache: Path | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> list[Sample]:
+    """Candidates of a JSONL file (``task_id``, and ``completion`` or ``solution``), labelled by visible checks and hidden tests, from the cache where they are in it.
+
+    Each candidate is run in a process of its own.  Tasks whose reference fails in the sandbox are left out.
+
+    Raises:
+        InputError: when the file holds no candidate of the tasks, or a line holds no source.
+    """
+    by_task: dict[str, list[str]] = {task.id: [] for task in tasks}
+    entries = {task.id: task for task in tasks}
+    for number, record in enumerate(read_records(path), 1):
+        name = str(record.get("task_id"))
+        source = record.get("solution", record.get("completion"))
+        if not isinstance(source, str):
+            raise InputError(f"Expected solution or completion on line {number} of {path}. Got neither.")
+        if name in by_task:
+            whole = f"def {entries[name].entry}" in source
+            by_task[name].append(source if whole else entries[name].prompt + source)
+    if not any(by_task.values()):
+        raise InputError(f"Expected candidates of the loaded tasks in {path}. Got none.")
+    key = content_id([BANK_VERSION, path.name, [asdict(task) for task in tasks], by_task])
+    place = (cache or cache_folder()) / f"samples-{key}.json"
+    if place.is_file():
+        return [Sample(**record) for record in json.loads(place.read_text(encoding="utf-8"))]
+    found: list[Sample] = []
+    with Labeller() as labeller:
+        for number, task in enumerate(tasks, 1):
+            found += _labelled(labeller, task, by_task[task.id], path.name)
+            if done is not None:
+                done(number, len(tasks))
+    write_cache(place, [asdict(sample) for sample in found])
+    return found
+
+
+def _labelled(labeller: Labeller, task: CodeTask, sources: Sequence[str], made_by: str) -> list[Sample]:
+    distinct = list(dict.fromkeys([task.reference, *sources]))
+    suites = [task.visible, task.hidden]
+    labels = dict(
+        zip(distinct, labeller.failures(task.entry, task.reference, distinct, suites), strict=True) if sources else ()
+    )
+    if not sources or any(labels[task.reference]):
+        return []
+    return [Sample(task.id, s, not labels[s][0], not any(labels[s]), made_by) for s in sources]
 
 
 def write_cache(place: Path, records: Any) -> None:
@@ -96,9 +150,11 @@ def write_cache(place: Path, records: Any) -> None:
     beside.replace(place)
 
 
-def _of_task(bench: Bench, task: CodeTask, kinds: tuple[str, ...], size: int, rng: random.Random) -> list[Sample]:
-    suites = [task.visible, task.hidden]
-    (reference,) = run_suites(bench, task.entry, [task.reference], suites)
+def _of_task(labeller: Labeller, task: CodeTask, kinds: tuple[str, ...], size: int, rng: random.Random) -> list[Sample]:
+    def failures(sources: Sequence[str]) -> list[list[str]]:
+        return labeller.failures(task.entry, task.reference, sources, [task.visible, task.hidden])
+
+    (reference,) = failures([task.reference])
     if any(reference):
         return []  # tests that the reference fails in the sandbox label nothing
     tried = mutants(task.reference, kinds)
@@ -111,7 +167,7 @@ def _of_task(bench: Bench, task: CodeTask, kinds: tuple[str, ...], size: int, rn
         further = one_mutant(source, kinds, rng)
         if further is not None and all(further[1] != other for _, other in tried):
             tried.append((f"{kind}+{further[0]}", further[1]))
-    results = run_suites(bench, task.entry, [source for _, source in tried], suites)
+    results = failures([source for _, source in tried])
     equal = [mutant for mutant, failures in zip(tried, results, strict=True) if not any(failures)]
     subtle = [m for m, failures in zip(tried, results, strict=True) if not failures[0] and any(failures)]
     plain = [m for m, failures in zip(tried, results, strict=True) if failures[0]]
@@ -122,7 +178,7 @@ def _of_task(bench: Bench, task: CodeTask, kinds: tuple[str, ...], size: int, rn
     chosen = [rights[number % len(rights)] for number in range(correct)] + faulty
     styled = [(kind, restyled(source, rng)) for kind, source in chosen]
     rng.shuffle(styled)
-    labels = run_suites(bench, task.entry, [source for _, source in styled], suites)
+    labels = failures([source for _, source in styled])
     return [
         Sample(task.id, source, not failures[0], not any(failures), kind)
         for (kind, source), failures in zip(styled, labels, strict=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.code_bank import Sample, write_cache
-from kernaut.operators.code_labels import Bench, code_program
+from kernaut.operators.code_labels import SINGLE_LIMITS, Bench, code_program
 from kernaut.operators.code_operators import HAND_WRITTEN
 from kernaut.operators.code_screens import MOST_TASKS, View, is_caught, rewrites
 from kernaut.operators.code_symptoms import SYMPTOMS
@@ -29,7 +29,6 @@ from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
-from kernaut.operators.trusted import trusted_source
 from kernaut.seeds import stable_seed
 
 INPUTS = 40
@@ -48,6 +47,7 @@ class CodeDomain:
         synthetic: what reports must say of the candidates.
         cache: folder for measured symptoms and verdicts; nothing is kept without it.
         done: called with tasks done and their number.
+        counts: how many tasks are usable, and why others are not, for reports.
     """
 
     tasks: Sequence[CodeTask]
@@ -57,6 +57,7 @@ class CodeDomain:
     cache: Path | None = None
     done: Callable[[int, int], None] | None = None
     name: str = "code"
+    counts: Mapping[str, Any] = field(default_factory=dict)
     _made: dict[str, Electorate] = field(default_factory=dict)
     _tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     _tapes: dict[str, list[Any]] = field(default_factory=dict)
@@ -108,7 +109,7 @@ class CodeDomain:
         require_operator_source(operator)
         key = (operator.id, electorate.digest)
         if key not in self._verdicts:
-            place = self._place(f"verdicts-{content_id(list(key))}")
+            place = self._place(f"verdicts-{content_id([*key, code_program().source])}")
             if place is not None and place.is_file():
                 self._verdicts[key] = Verdicts.from_json(json.loads(place.read_text(encoding="utf-8")))
             else:
@@ -148,7 +149,7 @@ class CodeDomain:
         if electorate.digest in self._tables:
             return self._tables[electorate.digest]
         probes = [symptom.probe() for symptom in SYMPTOMS]
-        place = self._place(f"symptoms-{content_id([electorate.digest, probes])}")
+        place = self._place(f"symptoms-{content_id([electorate.digest, probes, code_program().source])}")
         if place is not None and place.is_file():
             rows = json.loads(place.read_text(encoding="utf-8"))
         else:
@@ -273,27 +274,42 @@ class CodeDomain:
         """Outcomes of every raw sample on the inputs that operators are given, by task; run once, since they never change."""
         if electorate.digest in self._tapes:
             return self._tapes[electorate.digest]
-        place = self._place(
-            f"tape-{content_id([electorate.digest, INPUTS, trusted_source('runtime', 'code_runtime')])}"
-        )
+        place = self._place(f"tape-{content_id([electorate.digest, INPUTS, code_program().source])}")
         if place is not None and place.is_file():
             self._tapes[electorate.digest] = json.loads(place.read_text(encoding="utf-8"))
             return self._tapes[electorate.digest]
         found: list[Any] = []
         self._tapes[electorate.digest] = [None] * len(electorate.tasks)  # what a request sees while the tape is made
-        with Bench(code_program()) as bench:
+        with Bench(code_program(), fresh=not self.synthetic) as bench:
             for task in range(len(electorate.tasks)):
                 view = self._view(electorate, task)
-                try:
-                    found.append(bench.ask({**self._request([], electorate, task, view, []), "do": "tape"}))
-                except SandboxFailure:
-                    found.append(None)
+                request = {**self._request([], electorate, task, view, []), "do": "tape"}
+                found.append(self._outcomes(bench, request, view.true))
                 if self.done is not None:
                     self.done(task + 1, len(electorate.tasks))
         if place is not None:
             write_cache(place, found)
         self._tapes[electorate.digest] = found
         return found
+
+    def _outcomes(self, bench: Bench, request: Mapping[str, Any], sources: Sequence[str]) -> list[Any]:
+        """Outcomes of all sources; those of unknown origin, and all when one of them ends the process, are run one by one, each in a process of its own."""
+        if self.synthetic:
+            try:
+                return list(bench.ask({**request, "sources": list(sources)}))
+            except SandboxFailure:
+                with Bench(code_program(), SINGLE_LIMITS, fresh=True) as single:
+                    return self._one_by_one(single, request, sources)
+        return self._one_by_one(bench, request, sources)
+
+    def _one_by_one(self, bench: Bench, request: Mapping[str, Any], sources: Sequence[str]) -> list[Any]:
+        found: dict[str, Any] = {}
+        for source in dict.fromkeys(sources):
+            try:
+                found[source] = bench.ask({**request, "sources": [source]})[0]
+            except SandboxFailure as failure:
+                found[source] = ended(failure.state)
+        return [found[source] for source in sources]
 
     def _place(self, name: str) -> Path | None:
         return None if self.cache is None else self.cache / f"{name}.json"
@@ -302,6 +318,11 @@ class CodeDomain:
 def _candidate(sample: Sample, number: int) -> Candidate:
     kind = "" if sample.correct else ("hidden tests only" if sample.visible else "visible checks")
     return Candidate(f"c{number:03d}", sample.task, {"source": sample.source}, sample.visible, sample.correct, kind)
+
+
+def ended(state: str) -> dict[str, Any]:
+    """The outcomes of a candidate that ended its process: on every input it gives none."""
+    return {"": {"ok": False, "text": "", "kind": "", "error": state, "steps": 0, "changed": False}}
 
 
 def _word(code: int) -> str:

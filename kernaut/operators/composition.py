@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +24,13 @@ from kernaut.operators.records import Flags
 
 MOST_VOTES = 4
 MOST_CHOSEN = 6
+MOST_POOL = 35
+VOTES_IN_ORDER = (2, 1, 3, 4)
+"""The order in which numbers of votes are tried; a later one must be strictly better."""
 _BLOCK = 1 << 15
 
 Words = NDArray[np.uint64]
+Votes = int | Literal["best"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ class Composition:
         false_positives: correct candidates flagged.
         equal: how many subsets reach the same objective, this one included.
         searched: how many subsets were compared.
+        pool: how many operators there were.
+        repeated: operators left out of a large pool since others flag the same, or since they flag nothing; this loses no better subset.
+        left_out: operators left out beyond that, so that a better subset may have been missed.
     """
 
     operators: tuple[str, ...]
@@ -50,10 +57,13 @@ class Composition:
     false_positives: int
     equal: int
     searched: int
+    pool: int
+    repeated: int = 0
+    left_out: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON."""
-        return {**self.__dict__, "operators": list(self.operators)}
+        return {**self.__dict__, "operators": list(self.operators), "left_out": list(self.left_out)}
 
 
 def vote(flags: Flags, votes: int) -> Flags:
@@ -74,8 +84,12 @@ def compose(
     votes: int = 2,
     most: int = MOST_CHOSEN,
     weight: float | None = None,
+    limit: int = MOST_POOL,
 ) -> Composition | None:
     """The best subset of ``votes`` to ``most`` operators.
+
+    Of a pool larger than ``limit`` those that flag nothing, and all but ``votes`` of those that flag the same, are left out first, which is exact; then, if that is not
+    enough, those whose own flags are worth least, which is not and is said.
 
     Args:
         flags: ``p x n`` flags of the operators on labelled candidates in V.
@@ -84,6 +98,7 @@ def compose(
         votes: m, 1 to 4.
         most: largest subset, at most 6.
         weight: lambda; the class ratio if absent.
+        limit: largest pool that is enumerated.
 
     Returns:
         The subset of largest objective, of equal ones that of smallest digest; None when there are fewer than ``votes`` operators, or when
@@ -97,6 +112,13 @@ def compose(
     if len(names) < votes or not good or not bad:
         return None
     reward, cost = _whole_weights(good, bad, weight)
+    pool = len(names)
+    kept, left_out = reduced(flags, names, reward * ~correct - cost * correct, votes=votes, limit=limit)
+    repeated = pool - len(kept) - len(left_out)
+    missing = tuple(names[i] for i in left_out)
+    flags, names = flags[kept], [names[i] for i in kept]
+    if len(names) < votes:
+        return None
     best: int | None = None
     ties: list[tuple[int, ...]] = []
     searched = 0
@@ -113,7 +135,47 @@ def compose(
     hits, alarms = int((flagged & ~correct).sum()), int((flagged & correct).sum())
     ratio = bad / good if weight is None else weight
     chosen_names = tuple(sorted(names[i] for i in subset))
-    return Composition(chosen_names, votes, hits - ratio * alarms, hits, alarms, len(ties), searched)
+    return Composition(
+        chosen_names, votes, hits - ratio * alarms, hits, alarms, len(ties), searched, pool, repeated, missing
+    )
+
+
+def best_votes(
+    flags: Flags, names: Sequence[str], correct: Flags, *, most: int = MOST_CHOSEN, limit: int = MOST_POOL
+) -> Composition | None:
+    """The composition of largest objective over all numbers of votes that fit ``most``; of equal ones that of two votes, then one, three, four."""
+    found = [
+        compose(flags, names, correct, votes=votes, most=most, limit=limit) for votes in VOTES_IN_ORDER if votes <= most
+    ]
+    return max((one for one in found if one is not None), key=lambda one: one.objective, default=None)
+
+
+def reduced(
+    flags: Flags, names: Sequence[str], worth: NDArray[np.int64], *, votes: int, limit: int
+) -> tuple[list[int], list[int]]:
+    """The operators of a pool that are enumerated, and those that a better subset may have needed.
+
+    A pool within the limit is kept whole.  A subset needs no operator that flags nothing, and of operators that flag the same no more than ``votes``.
+
+    Args:
+        flags: ``p x n``.
+        names: ``p`` identifiers; of equal operators those of smallest identifier are kept.
+        worth: ``n`` whole numbers, what flagging a candidate is worth.
+        votes: m.
+        limit: how many can be enumerated.
+
+    Returns:
+        Operator numbers kept, in the pool's order; numbers left out for want of room, by worth of their own flags.
+    """
+    if len(names) <= limit:
+        return list(range(len(names))), []
+    copies: dict[bytes, list[int]] = {}
+    for number in sorted(range(len(names)), key=lambda i: names[i]):
+        if flags[number].any():
+            copies.setdefault(flags[number].tobytes(), []).append(number)
+    needed = [number for equal in copies.values() for number in equal[:votes]]
+    ranked = sorted(needed, key=lambda i: (-int(worth[flags[i]].sum()), names[i]))
+    return sorted(ranked[:limit]), ranked[limit:]
 
 
 def tallies(

@@ -16,11 +16,11 @@ from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import InputError
 from kernaut.evaluation.references import references_of
 from kernaut.evaluation.subject import Subject, program_subject
-from kernaut.operators.code_bank import Sample, cache_folder, synthetic_bank
+from kernaut.operators.code_bank import Sample, cache_folder, sample_bank, synthetic_bank
 from kernaut.operators.code_domain import SYNTHETIC, CodeDomain
-from kernaut.operators.code_labels import Bench, code_program, run_suites
+from kernaut.operators.code_labels import Labeller
 from kernaut.operators.code_operators import COMPARATOR
-from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, read_records, single_suites, with_examples
+from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, single_suites, with_examples
 from kernaut.operators.domain import Domain
 from kernaut.operators.kernel_domain import KernelDomain
 from kernaut.operators.kernel_fits import crps_of, fit_subjects, only
@@ -50,6 +50,7 @@ class DomainOptions:
         test: ``kernels``: test episodes a family; 0 leaves the test split closed.
         kernels: ``kernels``: the archive whose programs are candidates; the one that holds the campaign if absent.
         options: keyword arguments of an installed domain, JSON.
+        transfer_samples: ``code``: such a file for the second pool; never a part of a campaign.
     """
 
     tasks: str | None = None
@@ -64,10 +65,12 @@ class DomainOptions:
     test: int = 0
     kernels: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    transfer_samples: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """All fields; keyword arguments of an installed domain only where there are any."""
-        return {key: value for key, value in asdict(self).items() if key != "options" or value}
+        """What a campaign records: all but the samples that only a report looks at; keyword arguments of an installed domain only where there are any."""
+        kept = {key: value for key, value in asdict(self).items() if key != "transfer_samples"}
+        return {key: value for key, value in kept.items() if key != "options" or value}
 
 
 def open_domain(
@@ -143,7 +146,7 @@ def _installed(name: str, options: DomainOptions) -> Domain:
     return made
 
 
-def code_tasks(options: DomainOptions, bench: Bench) -> tuple[list[CodeTask], dict[str, str]]:
+def code_tasks(options: DomainOptions, labeller: Labeller) -> tuple[list[CodeTask], dict[str, str]]:
     """The tasks of the options, prompt examples tried on reference solutions, and why others are left out."""
     tasks, left_out = load_tasks(None if options.tasks is None else Path(options.tasks), options.visible)
     tasks = tasks[: options.limit] if options.limit else tasks
@@ -151,36 +154,12 @@ def code_tasks(options: DomainOptions, bench: Bench) -> tuple[list[CodeTask], di
         return tasks, left_out
     kept = []
     for task in tasks:
-        (failures,) = run_suites(bench, task.entry, [task.reference], single_suites(task), every=True)
+        (failures,) = labeller.failures(task.entry, task.reference, [task.reference], single_suites(task), every=True)
         try:
             kept.append(with_examples(task, [place for place, failure in enumerate(failures) if not failure]))
         except InputError as error:
             left_out[task.id] = error.message
     return kept, left_out
-
-
-def labelled_samples(tasks: Sequence[CodeTask], path: Path, bench: Bench) -> list[Sample]:
-    """Candidates of a JSONL file, labelled by visible checks and hidden tests.
-
-    Raises:
-        InputError: when a line names an unknown task, or holds no source.
-    """
-    by_task: dict[str, list[str]] = {task.id: [] for task in tasks}
-    for number, record in enumerate(read_records(path), 1):
-        name = str(record.get("task_id"))
-        source = record.get("solution", record.get("completion"))
-        if not isinstance(source, str):
-            raise InputError(f"Expected solution or completion on line {number} of {path}. Got neither.")
-        if name in by_task:
-            by_task[name].append(source)
-    found = []
-    for task in tasks:
-        sources = [s if f"def {task.entry}" in s else task.prompt + s for s in by_task[task.id]]
-        failures = run_suites(bench, task.entry, sources, [task.visible, task.hidden]) if sources else []
-        found += [Sample(task.id, s, not f[0], not any(f), path.name) for s, f in zip(sources, failures, strict=True)]
-    if not found:
-        raise InputError(f"Expected candidates of the loaded tasks in {path}. Got none.")
-    return found
 
 
 def baseline_rules(domain: Domain) -> list[Rule]:
@@ -234,12 +213,23 @@ def _best_of_families(references: Sequence[Subject], scores: NDArray[np.float64]
 def _code(
     options: DomainOptions, cache: Path, second_pool: bool, done: Callable[[int, int], None] | None
 ) -> CodeDomain:
-    with Bench(code_program()) as bench:
-        tasks, _ = code_tasks(options, bench)
-        if options.samples is not None:
-            samples = labelled_samples(tasks, Path(options.samples), bench)
-            return CodeDomain(tasks, {"first": samples}, options.split_seed, synthetic="", cache=cache, done=done)
-    pools = {"first": synthetic_bank(tasks, size=options.size, cache=cache, done=done)}
-    if second_pool:
+    with Labeller() as labeller:
+        tasks, left_out = code_tasks(options, labeller)
+    pools: dict[str, list[Sample]] = {}
+    if options.samples is not None:
+        pools["first"] = sample_bank(tasks, Path(options.samples), cache=cache, done=done)
+    else:
+        pools["first"] = synthetic_bank(tasks, size=options.size, cache=cache, done=done)
+    if options.transfer_samples is not None:
+        pools["second"] = sample_bank(tasks, Path(options.transfer_samples), cache=cache, done=done)
+    elif second_pool:
         pools["second"] = synthetic_bank(tasks, pool="second", size=options.size, cache=cache, done=done)
-    return CodeDomain(tasks, pools, options.split_seed, synthetic=SYNTHETIC, cache=cache, done=done)
+    labelled = {sample.task for sample in pools["first"]}
+    counts = {
+        "visible": options.visible,
+        "usable": len(tasks),
+        "left_out": dict(sorted(left_out.items())),
+        "reference_fails_in_sandbox": sorted(task.id for task in tasks if task.id not in labelled),
+    }
+    synthetic = SYNTHETIC if options.samples is None else ""
+    return CodeDomain(tasks, pools, options.split_seed, synthetic=synthetic, cache=cache, done=done, counts=counts)

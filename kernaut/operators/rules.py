@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kernaut.digest import content_id
-from kernaut.operators.composition import MOST_CHOSEN, Composition, compose, vote
+from kernaut.operators.composition import MOST_CHOSEN, Composition, Votes, best_votes, compose, vote
 from kernaut.operators.domain import Domain
 from kernaut.operators.nulls import RESAMPLES, shuffle_null
 from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
@@ -53,7 +53,7 @@ def composed(
     verdicts: Sequence[Verdicts],
     electorate: Electorate,
     *,
-    votes: int = 2,
+    votes: Votes = 2,
     most: int = MOST_CHOSEN,
 ) -> tuple[Rule, Composition | None]:
     """The rule of a pool: the composition, or the union where fewer operators than votes were admitted.
@@ -62,16 +62,20 @@ def composed(
         operators: the pool, each once.
         verdicts: theirs over the training electorate.
         electorate: the training electorate.
-        votes: m.
+        votes: m, or ``best`` to choose it, too.
         most: largest k.
     """
     seen = electorate.visible
     flags = np.stack([v.flags[seen] for v in verdicts]) if operators else np.zeros((0, int(seen.sum())), dtype=bool)
-    found = compose(flags, [operator.id for operator in operators], electorate.correct[seen], votes=votes, most=most)
+    names, correct = [operator.id for operator in operators], electorate.correct[seen]
+    if votes == "best":
+        found = best_votes(flags, names, correct, most=most)
+    else:
+        found = compose(flags, names, correct, votes=votes, most=most)
     if found is None:
         return Rule("union", tuple(operators), 1), None
     chosen = {operator.id: operator for operator in operators}
-    return Rule("composition", tuple(chosen[name] for name in found.operators), votes), found
+    return Rule("composition", tuple(chosen[name] for name in found.operators), found.votes), found
 
 
 def assess(electorate: Electorate, flags: Flags, *names: str | int, resamples: int = RESAMPLES) -> dict[str, Any]:

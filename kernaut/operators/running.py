@@ -13,7 +13,7 @@ from kernaut.archive.records import CampaignRecord
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
 from kernaut.operators.authoring import OperatorAuthor
-from kernaut.operators.composition import vote
+from kernaut.operators.composition import Votes, vote
 from kernaut.operators.domain import Domain
 from kernaut.operators.loop import LoopOptions, evolve
 from kernaut.operators.nulls import benjamini_hochberg, sign_flips
@@ -86,7 +86,7 @@ def distinct(runs: Sequence[StoredRun]) -> tuple[list[Operator], list[Verdicts]]
     return [pair[0] for pair in found.values()], [pair[1] for pair in found.values()]
 
 
-def rule_of(run: StoredRun, train: Electorate, *, votes: int = 2, most: int = 6) -> Rule:
+def rule_of(run: StoredRun, train: Electorate, *, votes: Votes = 2, most: int = 6) -> Rule:
     """The rule a run deploys."""
     rule, _ = composed(run.operators, run.verdicts, train, votes=votes, most=most)
     return replace(rule, name=f"run {run.index}: {rule.name}")
@@ -98,7 +98,7 @@ def report(
     electorates: Sequence[str],
     baselines: Sequence[Rule],
     *,
-    votes: int = 2,
+    votes: Votes = 2,
     most: int = 6,
 ) -> dict[str, Any]:
     """Every run's rule, the rule of all runs' operators, and baselines on some electorates, with p-values and discoveries among the runs.
@@ -108,14 +108,14 @@ def report(
         runs: closed runs.
         electorates: names, ``train`` first by custom.
         baselines: rules to compare with.
-        votes: m.
+        votes: m, or ``best``.
         most: largest k.
     """
     train = domain.electorate("train")
     rules = [rule_of(run, train, votes=votes, most=most) for run in runs]
     unions = [Rule(f"run {run.index}: union", run.operators, 1) for run in runs]
     operators, verdicts = distinct(runs)
-    together, search = composed(operators[:35], verdicts[:35], train, votes=votes, most=most)
+    together, search = composed(operators, verdicts, train, votes=votes, most=most)
     together = replace(together, name=f"all runs: {together.name}")
     results: dict[str, Any] = {}
     for name in electorates:
@@ -142,6 +142,7 @@ def report(
     return {
         "domain": domain.name,
         "candidates": domain.synthetic,
+        "tasks": dict(getattr(domain, "counts", {})),
         "runs": [
             {
                 "index": run.index,

@@ -79,17 +79,20 @@ class _Studies:
         )
 
     def halves(self) -> Any:
-        return split_halves(self._panel, self._flags[:20], self._names[:20], self._rng("halves"), votes=self._votes)
+        return split_halves(self._panel, self._flags, self._names, self._rng("halves"), votes=self._votes)
 
     def sweep(self) -> Any:
-        return sweep(
-            self._panel, self._flags[:20], self._names[:20], self._far, self._far_flags()[:20], votes=self._votes
-        )
+        return sweep(self._panel, self._flags, self._names, self._far, self._far_flags(), votes=self._votes)
 
     def budget(self) -> Any:
-        far = self._far_flags()[:20]
         return transfer_budget(
-            self._panel, self._flags[:20], self._names[:20], self._far, far, self._rng("budget"), votes=self._votes
+            self._panel,
+            self._flags,
+            self._names,
+            self._far,
+            self._far_flags(),
+            self._rng("budget"),
+            votes=self._votes,
         )
 
     def duplication(self) -> Any:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from kernaut.errors import SandboxFailure
-from kernaut.operators.code_labels import Bench, code_program, run_suites
-from kernaut.operators.trusted import trusted_source
+from kernaut.operators.code_labels import Bench, code_program
 
 ADD = "def f(x):\n    return x + 1\n"
 OFF = "def f(x):\n    return x + 2 if x > 5 else x + 1\n"
@@ -104,25 +103,12 @@ def op(task, candidate, ctx):
 
 def test_a_process_that_dies_is_a_failure_and_the_next_request_gets_a_new_one(bench: Bench) -> None:
     with pytest.raises(SandboxFailure):
-        bench.ask({"do": "label", "entry": "f", "suites": ["x"], "sources": None})
+        bench.ask({"do": "judge", "operators": None})
     assert judged(bench, "def op(task, candidate):\n    return 'pass'\n", level=1)[0] == ["pass", ""]
 
 
-def test_labels_by_suites(bench: Bench) -> None:
-    suites = [
-        "def check(candidate):\n    assert candidate(1) == 2",
-        "def check(candidate):\n    assert candidate(9) == 10",
-    ]
-    endless = "def f(x):\n    while True:\n        x += 1\n"
-    files = "def f(x):\n    return open('/etc/hostname').read()\n"
-    exits = "def f(x):\n    raise SystemExit(0)\n"
-    found = run_suites(bench, "f", [ADD, OFF, endless, files, exits, "def g(:"], suites)
-    assert found == [["", ""], ["", "AssertionError"], ["Endless"], ["NameError"], ["SystemExit"], ["SyntaxError"]]
-    assert run_suites(bench, "f", [endless], suites, every=True) == [["Endless", "Endless"]]
-
-
 def test_the_trusted_text_imports_nothing_of_kernaut() -> None:
-    text = trusted_source("runtime", "code_runtime")
+    text = code_program().source
     assert "from kernaut" not in text
     assert text.count("from __future__") == 1
     compile(text, "trusted", "exec")

@@ -10,19 +10,20 @@ import pytest
 
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
-from kernaut.operators.code_labels import Bench, code_program
+from kernaut.operators.code_bank import sample_bank
+from kernaut.operators.code_labels import Labeller
 from kernaut.operators.code_tasks import load_tasks
-from kernaut.operators.domains import DomainOptions, code_tasks, labelled_samples, open_domain
+from kernaut.operators.domains import DomainOptions, code_tasks, open_domain
 from tests.kernaut.operators.conftest import TASKS, task_records
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    with Bench(code_program()) as made:
+def labeller() -> Iterator[Labeller]:
+    with Labeller() as made:
         yield made
 
 
-def test_samples_are_labelled_by_visible_and_hidden_tests(tasks_file: Path, tmp_path: Path, bench: Bench) -> None:
+def test_samples_are_labelled_by_visible_and_hidden_tests(tasks_file: Path, tmp_path: Path) -> None:
     right = TASKS["largest"][1]
     lines = [
         {"task_id": "own/largest", "completion": f"    {right}\n"},
@@ -32,23 +33,23 @@ def test_samples_are_labelled_by_visible_and_hidden_tests(tasks_file: Path, tmp_
     ]
     path = tmp_path / "samples.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
-    found = labelled_samples(load_tasks(tasks_file)[0], path, bench)
+    found = sample_bank(load_tasks(tasks_file)[0], path, cache=tmp_path)
     assert [(sample.visible, sample.correct) for sample in found] == [(True, True), (True, False), (False, False)]
     with Archive.create(tmp_path / "a.sqlite") as archive:
         options = DomainOptions(tasks=str(tasks_file), samples=str(path))
         assert open_domain("code", options, archive, cache=tmp_path).synthetic == ""
     path.write_text('{"task_id": "own/largest"}', encoding="utf-8")
     with pytest.raises(InputError, match="solution or completion on line 1"):
-        labelled_samples(load_tasks(tasks_file)[0], path, bench)
+        sample_bank(load_tasks(tasks_file)[0], path, cache=tmp_path)
 
 
-def test_prompt_examples_that_the_reference_fails_are_dropped(tmp_path: Path, bench: Bench) -> None:
+def test_prompt_examples_that_the_reference_fails_are_dropped(tmp_path: Path, labeller: Labeller) -> None:
     records = task_records()[:2]
     records[0]["prompt"] = records[0]["prompt"].replace(">>> ", ">>> largest([2]) == 7\n    >>> ", 1)
     records[1]["prompt"] = records[1]["prompt"].replace("\n    1\n", "\n    99\n")
     path = tmp_path / "tasks.jsonl"
     path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
-    tasks, left_out = code_tasks(DomainOptions(tasks=str(path), visible="prompt"), bench)
+    tasks, left_out = code_tasks(DomainOptions(tasks=str(path), visible="prompt"), labeller)
     assert [task.id for task in tasks] == ["own/largest"]
     assert tasks[0].visible.count("assert") == 1
     assert "reference solution" in left_out["own/count_even"]
