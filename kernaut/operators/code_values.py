@@ -81,7 +81,7 @@ def _parts(value: Any) -> tuple[str, Any]:
         return type(value).__name__, [tuple(item) if isinstance(item, tuple) else item for item in value]
     for kind in (tuple, list, set, frozenset, collections.deque):
         if isinstance(value, kind):
-            return kind.__name__, list(kind.__iter__(value))
+            return kind.__name__, list(value)
     if hasattr(type(value), "__next__"):
         items = []
         for item in value:
