@@ -33,6 +33,7 @@ from kernaut.seeds import stable_seed
 
 INPUTS = 40
 SYNTHETIC = "Candidates were made by mutating reference solutions; a result on such a bank is synthetic and may not hold on natural samples."
+POOLS = {"train": "first", "unseen": "first", "transfer": "second"}
 _CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
 
 
@@ -45,6 +46,7 @@ class CodeDomain:
         pools: samples by pool name; ``train`` and ``unseen`` divide the pool ``first``, ``transfer`` holds the unseen tasks of the pool ``second``.
         split_seed: of the hash that divides tasks.
         synthetic: what reports must say of the candidates.
+        foreign: pools whose candidates come from elsewhere, which are run in a process of their own each.
         cache: folder for measured symptoms and verdicts; nothing is kept without it.
         done: called with tasks done and their number.
         counts: how many tasks are usable, and why others are not, for reports.
@@ -54,6 +56,7 @@ class CodeDomain:
     pools: Mapping[str, Sequence[Sample]]
     split_seed: int = 0
     synthetic: str = SYNTHETIC
+    foreign: Sequence[str] = ()
     cache: Path | None = None
     done: Callable[[int, int], None] | None = None
     name: str = "code"
@@ -82,7 +85,7 @@ class CodeDomain:
         Raises:
             InputError: for another name, or a pool that is not there.
         """
-        pool = {"train": "first", "unseen": "first", "transfer": "second"}.get(name)
+        pool = POOLS.get(name)
         if pool is None or pool not in self.pools:
             raise InputError(f"Expected electorate train, unseen or transfer of a pool that is loaded. Got {name!r}.")
         if name not in self._made:
@@ -280,36 +283,21 @@ class CodeDomain:
             return self._tapes[electorate.digest]
         found: list[Any] = []
         self._tapes[electorate.digest] = [None] * len(electorate.tasks)  # what a request sees while the tape is made
-        with Bench(code_program(), fresh=not self.synthetic) as bench:
+        apart = POOLS.get(electorate.name) in self.foreign
+        with Bench(code_program()) as bench, Bench(code_program(), SINGLE_LIMITS, fresh=True) as single:
             for task in range(len(electorate.tasks)):
                 view = self._view(electorate, task)
                 request = {**self._request([], electorate, task, view, []), "do": "tape"}
-                found.append(self._outcomes(bench, request, view.true))
+                try:
+                    found.append(one_by_one(single, request) if apart else list(bench.ask(request)))
+                except SandboxFailure:
+                    found.append(one_by_one(single, request))
                 if self.done is not None:
                     self.done(task + 1, len(electorate.tasks))
         if place is not None:
             write_cache(place, found)
         self._tapes[electorate.digest] = found
         return found
-
-    def _outcomes(self, bench: Bench, request: Mapping[str, Any], sources: Sequence[str]) -> list[Any]:
-        """Outcomes of all sources; those of unknown origin, and all when one of them ends the process, are run one by one, each in a process of its own."""
-        if self.synthetic:
-            try:
-                return list(bench.ask({**request, "sources": list(sources)}))
-            except SandboxFailure:
-                with Bench(code_program(), SINGLE_LIMITS, fresh=True) as single:
-                    return self._one_by_one(single, request, sources)
-        return self._one_by_one(bench, request, sources)
-
-    def _one_by_one(self, bench: Bench, request: Mapping[str, Any], sources: Sequence[str]) -> list[Any]:
-        found: dict[str, Any] = {}
-        for source in dict.fromkeys(sources):
-            try:
-                found[source] = bench.ask({**request, "sources": [source]})[0]
-            except SandboxFailure as failure:
-                found[source] = ended(failure.state)
-        return [found[source] for source in sources]
 
     def _place(self, name: str) -> Path | None:
         return None if self.cache is None else self.cache / f"{name}.json"
@@ -318,6 +306,17 @@ class CodeDomain:
 def _candidate(sample: Sample, number: int) -> Candidate:
     kind = "" if sample.correct else ("hidden tests only" if sample.visible else "visible checks")
     return Candidate(f"c{number:03d}", sample.task, {"source": sample.source}, sample.visible, sample.correct, kind)
+
+
+def one_by_one(bench: Bench, request: Mapping[str, Any]) -> list[Any]:
+    """The outcomes of all sources of a request, each from a process of its own."""
+    found: dict[str, Any] = {}
+    for source in dict.fromkeys(request["sources"]):
+        try:
+            found[source] = bench.ask({**request, "sources": [source]})[0]
+        except SandboxFailure as failure:
+            found[source] = ended(failure.state)
+    return [found[source] for source in request["sources"]]
 
 
 def ended(state: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ MOST_DEPTH = 60
 MOST_ITEMS = 20_000
 _WHOLE = 1 << 62
 
+_GROUPS: tuple[Any, ...] = (tuple, list, set, frozenset, collections.deque)
 _Views: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
@@ -79,9 +80,9 @@ def _parts(value: Any) -> tuple[str, Any]:
             return mapping.__name__, [list(pair) for pair in dict.items(value)]
     if isinstance(value, _Views):
         return type(value).__name__, [tuple(item) if isinstance(item, tuple) else item for item in value]
-    for kind in (tuple, list, set, frozenset, collections.deque):
-        if isinstance(value, kind):
-            return kind.__name__, list(value)
+    for group in _GROUPS:
+        if isinstance(value, group):
+            return group.__name__, list(value)
     if hasattr(type(value), "__next__"):
         items = []
         for item in value:

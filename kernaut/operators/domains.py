@@ -229,7 +229,16 @@ def _code(
         "visible": options.visible,
         "usable": len(tasks),
         "left_out": dict(sorted(left_out.items())),
-        "reference_fails_in_sandbox": sorted(task.id for task in tasks if task.id not in labelled),
+        "without_labels": sorted(task.id for task in tasks if task.id not in labelled),
     }
-    synthetic = SYNTHETIC if options.samples is None else ""
-    return CodeDomain(tasks, pools, options.split_seed, synthetic=synthetic, cache=cache, done=done, counts=counts)
+    files = {"first": options.samples, "second": options.transfer_samples}
+    return CodeDomain(
+        tasks,
+        pools,
+        options.split_seed,
+        synthetic=SYNTHETIC if options.samples is None else "",
+        foreign=[pool for pool, file in files.items() if file is not None],
+        cache=cache,
+        done=done,
+        counts=counts,
+    )
