@@ -17,7 +17,7 @@ MOST_ITEMS = 20_000
 _WHOLE = 1 << 62
 
 _GROUPS: tuple[Any, ...] = (tuple, list, set, frozenset, collections.deque)
-_Views: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_Views: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 class NotPlain(Exception):

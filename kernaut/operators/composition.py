@@ -46,7 +46,7 @@ class Composition:
         equal: how many subsets reach the same objective, this one included.
         searched: how many subsets were compared.
         pool: how many operators there were.
-        repeated: operators left out of a large pool since others flag the same, or since they flag nothing; this loses no better subset.
+        repeated: operators left out of a large pool since enough others flag the same; this loses no better subset.
         left_out: operators left out beyond that, so that a better subset may have been missed.
     """
 
@@ -88,8 +88,8 @@ def compose(
 ) -> Composition | None:
     """The best subset of ``votes`` to ``most`` operators.
 
-    Of a pool larger than ``limit`` those that flag nothing, and all but ``votes`` of those that flag the same, are left out first, which is exact; then, if that is not
-    enough, those whose own flags are worth least, which is not and is said.
+    Of a pool larger than ``limit`` all but ``votes`` of those that flag the same are left out first, which is exact; then, if that is not enough, those whose own flags
+    are worth least, which is not and is said.
 
     Args:
         flags: ``p x n`` flags of the operators on labelled candidates in V.
@@ -155,7 +155,7 @@ def reduced(
 ) -> tuple[list[int], list[int]]:
     """The operators of a pool that are enumerated, and those that a better subset may have needed.
 
-    A pool within the limit is kept whole.  A subset needs no operator that flags nothing, and of operators that flag the same no more than ``votes``.
+    A pool within the limit is kept whole.  Of operators that flag the same, a subset needs no more than ``votes``.
 
     Args:
         flags: ``p x n``.
@@ -171,8 +171,7 @@ def reduced(
         return list(range(len(names))), []
     copies: dict[bytes, list[int]] = {}
     for number in sorted(range(len(names)), key=lambda i: names[i]):
-        if flags[number].any():
-            copies.setdefault(flags[number].tobytes(), []).append(number)
+        copies.setdefault(flags[number].tobytes(), []).append(number)
     needed = [number for equal in copies.values() for number in equal[:votes]]
     ranked = sorted(needed, key=lambda i: (-int(worth[flags[i]].sum()), names[i]))
     return sorted(ranked[:limit]), ranked[limit:]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernaut.errors import SandboxFailure
+from kernaut.operators.code_domain import CodeDomain
 from kernaut.operators.code_labels import Bench, code_program
+from kernaut.operators.records import ABSTAIN, Electorate, Operator
 
 ADD = "def f(x):\n    return x + 1\n"
 OFF = "def f(x):\n    return x + 2 if x > 5 else x + 1\n"
@@ -73,6 +77,38 @@ def test_an_operator_that_misbehaves_abstains_with_a_reason(bench: Bench, body: 
     for verdict, said in judged(bench, f"def op(task, candidate, ctx):\n    {body}\n"):
         assert verdict == "abstain"
         assert reason in said
+
+
+OS = "    kinds = ().__class__.__base__.__subclasses__()\n    os = [k for k in kinds if k.__name__ == '_wrap_close'][0].__init__.__globals__\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "reasons"),
+    [
+        ("return os['read'](os['open']({path!r}, 0), 99)", ("PermissionError",)),
+        ("return [os['open'](f.path, 0) for f in os['scandir']({folder!r})]", ("PermissionError",)),
+        ("return 'flag' if os['fork']() else 'pass'", ("forbidden system call",)),
+        ("return os['system']('true')", ("forbidden system call",)),
+        ("while True:\n        os['write'](1, b'flood' * 99999)", ("more than 200000 steps", "crashed", "timed out", "Error")),
+        ("os['_exit'](0)", ("crashed",)),
+        ("os['kill'](os['getpid'](), 9)", ("forbidden system call",)),
+    ],
+)  # fmt: skip
+def test_an_operator_that_gets_at_the_system_abstains_with_a_reason(
+    code_domain: CodeDomain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, reasons: tuple[str, ...]
+) -> None:
+    """The source rules refuse these texts; here they are switched off, so that the process is what holds."""
+    suite = tmp_path / "tasks.jsonl"
+    suite.write_text("the hidden suite", encoding="utf-8")
+    monkeypatch.setattr("kernaut.operators.code_domain.require_operator_source", lambda operator: None)
+    text = f"def op(task, candidate):\n{OS}    {body.format(path=str(suite), folder=str(tmp_path))}\n"
+    train = code_domain.electorate("train")
+    few = Electorate("code", "few", train.tasks[:1], tuple(train.candidates[p] for p in train.members[0]))
+    verdicts = code_domain.examine(Operator(text, 1, "reaches out"), few)
+    assert few.visible.any()
+    assert (verdicts.codes[few.visible] == ABSTAIN).all()
+    for place in np.flatnonzero(few.visible):
+        assert any(reason in verdicts.reasons[int(place)] for reason in reasons), verdicts.reasons[int(place)]
 
 
 def test_a_source_that_does_not_compile_or_defines_no_op_abstains(bench: Bench) -> None:

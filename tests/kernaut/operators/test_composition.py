@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernaut.digest import content_id
 from kernaut.errors import InputError
-from kernaut.operators.composition import compose, subset_count, subsets, tallies, vote
+from kernaut.operators.composition import best_votes, compose, reduced, subset_count, subsets, tallies, vote
 
 
 def slow(
@@ -91,6 +91,49 @@ def test_a_given_weight_replaces_the_class_ratio() -> None:
     assert strict is not None
     assert "wide" in mild.operators
     assert strict.operators == ("narrow",)
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**32), st.integers(1, 3))
+def test_a_pool_too_large_loses_copies_first_which_loses_nothing(seed: int, votes: int) -> None:
+    rng = np.random.default_rng(seed)
+    different = rng.random((3, 40)) < 0.4
+    flags = np.concatenate([different[rng.integers(0, 3, 12)], np.zeros((2, 40), dtype=bool)])
+    correct = np.arange(40) % 3 > 0
+    names = [f"o{number}" for number in rng.permutation(14)]
+    whole = compose(flags, names, correct, votes=votes, limit=14)
+    less = compose(flags, names, correct, votes=votes, limit=4 * votes)
+    assert whole is not None
+    assert less is not None
+    assert less.objective == whole.objective
+    assert (less.pool, less.left_out) == (14, ())
+    assert less.repeated >= 14 - 4 * votes
+    assert (whole.repeated, whole.searched) == (0, subset_count(14, votes))
+
+
+def test_what_a_pool_too_large_loses_beyond_that_is_said() -> None:
+    flags = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 1, 0, 0]], dtype=bool)
+    correct = np.array([0, 0, 1, 1], dtype=bool)
+    assert reduced(flags, list("dcba"), np.array([2, 2, -2, -2]), votes=1, limit=2) == ([0, 3], [1, 2])
+    found = compose(flags, list("dcba"), correct, votes=1, limit=2)
+    assert found is not None
+    assert found.left_out == ("c", "b")
+    assert found.to_json()["left_out"] == ["c", "b"]
+
+
+def test_the_best_number_of_votes_is_chosen_by_the_same_objective() -> None:
+    correct = np.array([0, 0, 0, 1, 1, 1], dtype=bool)
+    apart = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], dtype=bool)
+    noisy = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 0, 1, 0]], dtype=bool)
+    union, pair = best_votes(apart, list("abc"), correct), best_votes(noisy, list("de"), correct)
+    assert union is not None
+    assert pair is not None
+    assert (union.votes, union.objective) == (1, 3.0)
+    assert (pair.votes, pair.objective) == (2, 3.0)
+    equal = best_votes(np.array([[1, 0], [1, 0]], dtype=bool), list("ab"), np.array([False, True]))
+    assert equal is not None
+    assert equal.votes == 2
+    assert best_votes(np.zeros((0, 2), dtype=bool), [], np.array([False, True])) is None
 
 
 @pytest.mark.parametrize(("votes", "most"), [(0, 6), (5, 6), (2, 7), (3, 2)])
