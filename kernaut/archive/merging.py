@@ -76,6 +76,8 @@ def merge_archive(into: Archive, source: Archive) -> dict[str, int]:
 def prune_archive(archive: Archive, *, keep_transcripts: bool = False, dry_run: bool = False) -> dict[str, int]:
     """Remove tuning trials, drafts that came to nothing, and transcripts of closed runs; programs and what was measured of them stay.
 
+    Ledgers of evaluator evolution are drafts, too, and stay.
+
     Args:
         archive: opened for writing; a frozen one may be pruned, since no candidate changes.
         keep_transcripts: leave conversations where they are.
@@ -88,6 +90,7 @@ def prune_archive(archive: Archive, *, keep_transcripts: bool = False, dry_run: 
         ArchiveError: when the archive is read-only.
     """
     closed = select(schema.runs.c.campaign_id, schema.runs.c.index).where(schema.runs.c.status == "closed")
+    ledgers = select(schema.campaigns.c.id).where(schema.campaigns.c.benchmark.startswith("cegar-"))
     found: dict[str, int] = {}
     with archive._database.writing() as connection:
         pairs = [tuple(row) for row in connection.execute(closed)]
@@ -96,7 +99,7 @@ def prune_archive(archive: Archive, *, keep_transcripts: bool = False, dry_run: 
             for campaign, index in pairs:
                 mine = (table.c.campaign_id == campaign) & (table.c.run_index == index)
                 if table is schema.drafts:
-                    mine &= table.c.program_id.is_(None)
+                    mine &= table.c.program_id.is_(None) & table.c.campaign_id.not_in(ledgers)
                 count = connection.execute(select(func.count()).select_from(table).where(mine)).scalar() or 0
                 found[table.name] += int(count)
                 if count and not dry_run:

@@ -135,11 +135,12 @@ def shown_opening(
     ctx: typer.Context,
     domain: str,
     options: DomainOptions,
-    archive: Archive,
+    archive: Archive | None,
     cache: Path | None,
     *,
     second_pool: bool = False,
     fresh: bool = False,
+    held_out: bool = True,
 ) -> Domain:
     """Open a domain, telling how far its candidates are."""
     from kernaut.operators.domains import open_domain
@@ -153,5 +154,6 @@ def shown_opening(
             cache=cache,
             second_pool=second_pool,
             fresh=fresh,
+            held_out=held_out,
             done=lambda done, total: progress.at("candidates", done, total),
         )

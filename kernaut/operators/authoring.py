@@ -13,7 +13,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kernaut.authors.dialogue import Scribe
+from kernaut.authors.spending import Spending
 from kernaut.operators.domain import Domain
+from kernaut.operators.judgement import Judgement
 from kernaut.operators.records import Electorate, Operator
 from kernaut.operators.symptoms import Side, Symptom, Threshold, operator_of
 from kernaut.seeds import generator
@@ -61,17 +64,44 @@ class Request:
     tried: frozenset[str] = frozenset()
 
 
-class OperatorAuthor(Protocol):
-    """Who writes operators.
+@dataclass(frozen=True)
+class Declined:
+    """No operator, and why."""
+
+    reason: str
+
+
+class Desk(Scribe, Protocol):
+    """What an author may use while it answers one request: a trial of drafts, and the transcript of this authoring call.
 
     Attributes:
-        name: what ledgers call it.
+        call: the call's number in its run.
+        gate: what the gate asks for, in words.
+        spent: what earlier calls of the run have cost.
     """
 
-    name: str
+    call: int
+    gate: str
+    spent: Spending
 
-    def write(self, request: Request, domain: Domain, electorate: Electorate) -> Operator | None:
-        """Answer a request; None when it has nothing to offer."""
+    def trial(self, operator: Operator) -> Judgement:
+        """What rules, gate and screens would say of a draft; the ledger keeps every trial."""
+
+
+class OperatorAuthor(Protocol):
+    """Who writes operators."""
+
+    @property
+    def name(self) -> str:
+        """What ledgers call it."""
+
+    def write(self, request: Request, domain: Domain, electorate: Electorate, desk: Desk) -> Operator | Declined | None:
+        """Answer a request; None when it has nothing to offer.
+
+        Raises:
+            AllowanceSpent: when the run may spend no more; the call stays open.
+            ModelFailure: when a model gives no answer; likewise.
+        """
 
 
 class OfflineAuthor:
@@ -86,7 +116,9 @@ class OfflineAuthor:
     def __init__(self, drawn: int = DRAWN) -> None:
         self._drawn = drawn
 
-    def write(self, request: Request, domain: Domain, electorate: Electorate) -> Operator | None:
+    def write(
+        self, request: Request, domain: Domain, electorate: Electorate, desk: Desk | None = None
+    ) -> Operator | None:
         """The best new operator of a few drawn symptoms, by recall of the fault kind minus a drawn penalty on false alarms."""
         symptoms = list(domain.symptoms())
         table = domain.measure(electorate)

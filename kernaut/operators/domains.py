@@ -76,7 +76,7 @@ class DomainOptions:
 def open_domain(
     name: str,
     options: DomainOptions,
-    archive: Archive,
+    archive: Archive | None,
     *,
     cache: Path | None = None,
     second_pool: bool = False,
@@ -89,7 +89,7 @@ def open_domain(
     Args:
         name: ``code``, ``kernels`` or an installed one.
         options: what makes it.
-        archive: whose programs are the candidates of ``kernels``, unless the options name another.
+        archive: whose programs are the candidates of ``kernels``, unless the options name another; None where there is none yet.
         cache: folder of banks, measured symptoms and verdicts; the user's cache if absent.
         second_pool: ``code``: whether the pool of other mutation kinds is made, too.
         fresh: whether verdicts are formed anew, whatever a cache holds.
@@ -102,11 +102,12 @@ def open_domain(
     if name == "kernels":
         if options.kernels is not None:
             with Archive.open(options.kernels, read_only=not held_out) as other:
-                domain = _kernels(options, other, held_out)
-        else:
-            domain = _kernels(options, archive, held_out)
-        domain.done = done
-        return domain
+                return _kernels(options, other, held_out)
+        if archive is None:
+            raise InputError(
+                "Expected an archive whose programs are the candidates. Got none.", hint="Name one by --kernels."
+            )
+        return _kernels(options, archive, held_out)
     if options.options and name in OWN:
         raise InputError(f"Expected no further options for the domain {name}. Got {', '.join(options.options)}.")
     if name == "code":

@@ -7,44 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from kernaut.errors import ProgramRefused
-from kernaut.operators.admission import MIN_HELPED, Arm, Consultation, consult, union
+from kernaut.operators.admission import MIN_HELPED, Arm, consult, union
 from kernaut.operators.authoring import Attempt, Request
 from kernaut.operators.collisions import Collision
 from kernaut.operators.domain import Domain
+from kernaut.operators.judgement import Judgement
 from kernaut.operators.records import Electorate, Operator, Verdicts
-
-
-@dataclass(frozen=True, eq=False)
-class Judgement:
-    """What became of an operator.
-
-    Args:
-        decision: ``refused``, ``not admitted``, ``screened out`` or ``admitted``.
-        reason: why it was not admitted.
-        verdicts: over the electorate; None when its source was refused.
-        gate: the gate's consultation; None when its source was refused.
-        screens: what the screens found.
-    """
-
-    decision: str
-    reason: str
-    verdicts: Verdicts | None = None
-    gate: Consultation | None = None
-    screens: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Its part of a ledger entry."""
-        return {
-            "verdicts": None if self.verdicts is None else self.verdicts.to_json(),
-            "screens": list(self.screens),
-            "gate": None if self.gate is None else self.gate.to_json(),
-            "decision": self.decision,
-            "reason": self.reason,
-        }
 
 
 def request_for(

@@ -6,15 +6,19 @@ can be read again without author or sandbox.  Reference: protocol section "EvalC
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from kernaut.errors import InputError
-from kernaut.operators.admission import ARMS, MIN_HELPED, Arm
+from kernaut.archive.records import TranscriptRecord
+from kernaut.authors.spending import spending_of
+from kernaut.errors import AllowanceSpent, InputError
+from kernaut.operators.admission import ARMS, MIN_HELPED, Arm, gate_words
 from kernaut.operators.authoring import Attempt, OperatorAuthor, Request
 from kernaut.operators.collisions import Collision, collisions
 from kernaut.operators.domain import Domain
+from kernaut.operators.journal import Journal, MemoryJournal
+from kernaut.operators.judgement import Judgement
 from kernaut.operators.judging import judge, request_for
 from kernaut.operators.records import Electorate, Operator, Verdicts
 from kernaut.seeds import stable_seed
@@ -59,31 +63,6 @@ class LoopOptions:
         return dict(self.__dict__)
 
 
-class Journal(Protocol):
-    """Remembers ledger entries by the number of their call."""
-
-    def entry(self, call: int) -> Mapping[str, Any] | None:
-        """The stored entry of a call."""
-
-    def write(self, call: int, entry: Mapping[str, Any]) -> None:
-        """Store an entry."""
-
-
-class MemoryJournal:
-    """A journal that lasts as long as the process."""
-
-    def __init__(self) -> None:
-        self.entries: dict[int, Mapping[str, Any]] = {}
-
-    def entry(self, call: int) -> Mapping[str, Any] | None:
-        """The stored entry of a call."""
-        return self.entries.get(call)
-
-    def write(self, call: int, entry: Mapping[str, Any]) -> None:
-        """Store an entry."""
-        self.entries[call] = entry
-
-
 @dataclass(frozen=True)
 class RunOutcome:
     """A finished run.
@@ -95,6 +74,7 @@ class RunOutcome:
         unresolved: collisions that were given up.
         remaining: collisions left at the end.
         stopped: why it ended.
+        suspended: whether it ended for want of allowance, and goes on when there is more.
     """
 
     operators: tuple[Operator, ...]
@@ -103,6 +83,7 @@ class RunOutcome:
     unresolved: tuple[Collision, ...]
     remaining: int
     stopped: str
+    suspended: bool = False
 
 
 def evolve(
@@ -123,6 +104,10 @@ def evolve(
         options: how the run goes.
         journal: remembers entries.
         done: called with calls made and the most there may be.
+
+    Raises:
+        InputError: when the journal is another run's.
+        ModelFailure: when an author's model gives no answer; with its journal the run goes on later.
     """
     run = _Run(domain, electorate, author, options, journal or MemoryJournal(), done or (lambda made, most: None))
     return run.outcome()
@@ -139,7 +124,7 @@ class _Run:
         done: Callable[[int, int], None],
     ) -> None:
         self._domain, self._electorate, self._author = domain, electorate, author
-        self._options, self._journal, self._done = options, journal, done
+        self.options, self.journal, self._done = options, journal, done
         self._within = [place for place, seen in enumerate(electorate.visible) if seen]
         self._operators: list[Operator] = []
         self._pool: list[Verdicts] = []
@@ -148,23 +133,12 @@ class _Run:
         self._given_up: dict[str, Collision] = {}
 
     def outcome(self) -> RunOutcome:
-        """Run to the end."""
-        stopped = ""
-        while not stopped:
-            found = collisions(self._electorate, self._pool, self._within)
-            open_ones = [collision for collision in found if collision.digest not in self._given_up]
-            if self._options.arm == "direct":
-                stopped = self._without_target(open_ones)
-            elif not open_ones:
-                stopped = "no collision is left to target"
-            elif self._attempt_all(open_ones[0]):
-                continue
-            elif len(self._ledger) >= self._options.most_calls:
-                stopped = "all authoring calls are used"
-            else:
-                self._given_up[open_ones[0].digest] = open_ones[0]
-            if not stopped and len(self._ledger) >= self._options.most_calls:
-                stopped = "all authoring calls are used"
+        """Run to the end, or as far as the author's allowance goes."""
+        stopped, suspended = "", False
+        try:
+            stopped = self._to_the_end()
+        except AllowanceSpent as spent:
+            stopped, suspended = f"allowance spent: {spent.message}", True
         remaining = len(collisions(self._electorate, self._pool, self._within))
         return RunOutcome(
             tuple(self._operators),
@@ -173,22 +147,42 @@ class _Run:
             tuple(self._given_up.values()),
             remaining,
             stopped,
+            suspended,
         )
+
+    def _to_the_end(self) -> str:
+        stopped = ""
+        while not stopped:
+            found = collisions(self._electorate, self._pool, self._within)
+            open_ones = [collision for collision in found if collision.digest not in self._given_up]
+            if self.options.arm == "direct":
+                stopped = self._without_target(open_ones)
+            elif not open_ones:
+                stopped = "no collision is left to target"
+            elif self._attempt_all(open_ones[0]):
+                continue
+            elif len(self._ledger) >= self.options.most_calls:
+                stopped = "all authoring calls are used"
+            else:
+                self._given_up[open_ones[0].digest] = open_ones[0]
+            if not stopped and len(self._ledger) >= self.options.most_calls:
+                stopped = "all authoring calls are used"
+        return stopped
 
     def _without_target(self, found: list[Collision]) -> str:
         """The arm of direct prompting: requests without a pair, until as many fail in a row as two targets allow."""
         failed = 0
-        schedule = self._options.schedule()
-        while found and failed < 4 * len(schedule) and len(self._ledger) < self._options.most_calls:
+        schedule = self.options.schedule()
+        while found and failed < 4 * len(schedule) and len(self._ledger) < self.options.most_calls:
             failed = 0 if self._attempt(None, schedule[failed % len(schedule)], []) else failed + 1
         return (
-            "all authoring calls are used" if len(self._ledger) >= self._options.most_calls else "requests keep failing"
+            "all authoring calls are used" if len(self._ledger) >= self.options.most_calls else "requests keep failing"
         )
 
     def _attempt_all(self, target: Collision) -> bool:
         attempts: list[Attempt] = []
-        for level in self._options.schedule():
-            if len(self._ledger) >= self._options.most_calls:
+        for level in self.options.schedule():
+            if len(self._ledger) >= self.options.most_calls:
                 return False
             if self._attempt(target, level, attempts):
                 return True
@@ -199,14 +193,14 @@ class _Run:
         call = len(self._ledger)
         request = request_for(
             self._electorate, self._pool, target, level,
-            seed=stable_seed("cegar", self._options.seed, call), attempts=attempts, tried=self._tried,
+            seed=stable_seed("cegar", self.options.seed, call), attempts=attempts, tried=self._tried,
         )  # fmt: skip
-        stored = self._journal.entry(call)
+        stored = self.journal.entry(call)
         entry, verdicts = self._judged(request, target, call) if stored is None else self._restored(stored, request)
         if stored is None:
-            self._journal.write(call, entry)
+            self.journal.write(call, entry)
         self._ledger.append(entry)
-        self._done(call + 1, self._options.most_calls)
+        self._done(call + 1, self.options.most_calls)
         record = entry["operator"]
         operator = None if record is None else Operator.from_json(record)
         if operator is not None:
@@ -233,15 +227,23 @@ class _Run:
             "decision": "nothing",
             "reason": "the author had nothing to offer",
         }
-        operator = self._author.write(request, self._domain, self._electorate)
-        if operator is None:
-            return entry, None
-        found = judge(
-            self._domain, self._electorate, operator, self._pool, target, request,
-            arm=self._options.arm, min_helped=self._options.min_helped,
-        )  # fmt: skip
+        desk = _Desk(self, request, target, call)
+        offered = self._author.write(request, self._domain, self._electorate, desk)
+        said = self.journal.transcript(call)
+        if said:
+            entry |= {"trials": desk.trials, "usage": spending_of(record.usage for record in said).to_json()}
+        if not isinstance(offered, Operator):
+            return (entry if offered is None else {**entry, "reason": offered.reason}), None
+        found = self.judgement(offered, request, target)
         admitted = found.verdicts if found.decision == "admitted" else None
-        return {**entry, "operator": operator.to_json(), **found.to_json()}, admitted
+        return {**entry, "operator": offered.to_json(), **found.to_json()}, admitted
+
+    def judgement(self, operator: Operator, request: Request, target: Collision | None) -> Judgement:
+        """Rules, gate and screens for an operator, before the pool as it is."""
+        return judge(
+            self._domain, self._electorate, operator, self._pool, target, request,
+            arm=self.options.arm, min_helped=self.options.min_helped,
+        )  # fmt: skip
 
     def _restored(self, entry: Mapping[str, Any], request: Request) -> tuple[Mapping[str, Any], Verdicts | None]:
         """A stored entry, which must belong to the same request."""
@@ -252,3 +254,30 @@ class _Run:
             )
         record = entry["verdicts"]
         return entry, None if record is None else Verdicts.from_json(record)
+
+
+class _Desk:
+    """See :class:`kernaut.operators.authoring.Desk`."""
+
+    def __init__(self, run: _Run, request: Request, target: Collision | None, call: int) -> None:
+        self._run, self._request, self._target, self._journal = run, request, target, run.journal
+        self.call = call
+        self.gate = gate_words(run.options.arm, run.options.min_helped)
+        earlier = (record for before in range(call) for record in self._journal.transcript(before))
+        self.spent = spending_of(record.usage for record in earlier)
+        self.trials: list[dict[str, Any]] = []
+
+    def trial(self, operator: Operator) -> Judgement:
+        """What rules, gate and screens would say."""
+        found = self._run.judgement(operator, self._request, self._target)
+        kept = {key: value for key, value in found.to_json().items() if key != "verdicts"}
+        self.trials.append({"operator": operator.to_json(), **kept})
+        return found
+
+    def transcript(self) -> Sequence[TranscriptRecord]:
+        """What an interrupted attempt left of this call."""
+        return self._journal.transcript(self.call)
+
+    def note(self, role: str, content: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> None:
+        """Store one further entry."""
+        self._journal.note(self.call, role, content, usage or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy as np
 from kernaut.archive.records import CampaignRecord
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
-from kernaut.operators.authoring import OperatorAuthor
+from kernaut.evaluation.engine import ordered_stream
+from kernaut.operators.authoring import OfflineAuthor, OperatorAuthor
 from kernaut.operators.composition import Votes, vote
 from kernaut.operators.domain import Domain
 from kernaut.operators.loop import LoopOptions, evolve
@@ -24,6 +25,19 @@ from kernaut.operators.store import ArchiveJournal, StoredRun, begin, close, is_
 from kernaut.seeds import generator
 
 
+@dataclass(frozen=True)
+class _Work:
+    """One run, with all that a process of its own needs."""
+
+    archive: Archive
+    campaign: str
+    index: int
+    domain: Domain
+    author: OperatorAuthor
+    options: LoopOptions
+    done: Callable[[int, int], None] | None = None
+
+
 def run_campaign(
     archive: Archive,
     campaign: str,
@@ -33,6 +47,8 @@ def run_campaign(
     runs: int,
     *,
     domain_options: Mapping[str, Any] | None = None,
+    author_options: Mapping[str, Any] | None = None,
+    workers: int = 1,
     done: Callable[[str, int, int], None] | None = None,
 ) -> list[StoredRun]:
     """Run the loop with seeds ``options.seed``, ``options.seed + 1``, ...; finished runs are not run again, an open one goes on.
@@ -45,29 +61,54 @@ def run_campaign(
         options: of the first run.
         runs: how many.
         domain_options: what made the domain, for the record.
+        author_options: what steers the author; stands with the campaign, which cannot be resumed with others.
+        workers: runs calculated at once, each in a process; nothing depends on it.
         done: called with the run's name, calls made and most calls.
 
     Raises:
         ArchiveError: when the campaign was begun with another electorate or other options.
+        ModelFailure: when an author's model gives no answer; the same call goes on.
     """
     electorate = domain.electorate("train")
     recorded = {**options.to_json(), "author": author.name, "domain": dict(domain_options or {})}
+    recorded |= {"author_options": dict(author_options)} if author_options else {}
     begin(archive, campaign, electorate, strategy=options.arm, seed=options.seed, runs=runs, options=recorded)
-    for index in range(runs):
-        if is_closed(archive, campaign, index):
-            continue
-        archive.open_run(campaign, index, generation=0, keep=True)
-        name, started = f"run {index}", time.monotonic()
-        outcome = evolve(
+    left = [index for index in range(runs) if not is_closed(archive, campaign, index)]
+    alone = min(workers, len(left)) <= 1
+    if not alone and isinstance(author, OfflineAuthor):
+        domain.measure(electorate)  # once, before it goes to the processes
+    work = [
+        _Work(
+            archive,
+            campaign,
+            index,
             domain,
-            electorate,
             author,
             replace(options, seed=options.seed + index),
-            journal=ArchiveJournal(archive, campaign, index),
-            done=_named(done, name),
+            _named(done, f"run {index}") if alone else None,
         )
-        close(archive, campaign, index, outcome, time.monotonic() - started)
+        for index in left
+    ]
+    for place, calls in zip(left, ordered_stream(_grow, work, workers=workers), strict=True):
+        if done is not None and not alone:
+            done(f"run {place}", calls, options.most_calls)
     return stored_runs(archive, campaign)
+
+
+def _grow(work: _Work) -> int:
+    """Calculate one run, or the rest of it; how many calls it has."""
+    work.archive.open_run(work.campaign, work.index, generation=0, keep=True)
+    started = time.monotonic()
+    outcome = evolve(
+        work.domain,
+        work.domain.electorate("train"),
+        work.author,
+        work.options,
+        journal=ArchiveJournal(work.archive, work.campaign, work.index),
+        done=work.done,
+    )
+    close(work.archive, work.campaign, work.index, outcome, time.monotonic() - started)
+    return len(outcome.ledger)
 
 
 def _named(done: Callable[[str, int, int], None] | None, name: str) -> Callable[[int, int], None] | None:

@@ -5,12 +5,12 @@ The campaign's data digest is the training electorate's, so that an archive refu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kernaut import __version__
-from kernaut.archive.records import CampaignRecord, DraftRecord, Entries
+from kernaut.archive.records import CampaignRecord, DraftRecord, Entries, TranscriptRecord
 from kernaut.archive.store import Archive
 from kernaut.digest import thaw
 from kernaut.errors import InputError
@@ -20,7 +20,7 @@ from kernaut.operators.records import Electorate, Operator, Verdicts
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A closed run as the archive holds it.
+    """A closed or suspended run as the archive holds it.
 
     Args:
         index: its place in the campaign.
@@ -37,8 +37,12 @@ class StoredRun:
     result: Mapping[str, Any]
 
 
+CALL = "call"
+"""The role of the transcript entry that begins an authoring call."""
+
+
 class ArchiveJournal:
-    """A journal in an open run of an archive; entries are written as they come.
+    """A journal in an open run of an archive; entries, and what is said, are written as they come.
 
     Args:
         archive: the archive.
@@ -49,6 +53,8 @@ class ArchiveJournal:
     def __init__(self, archive: Archive, campaign: str, index: int) -> None:
         self._archive, self._campaign, self._index = archive, campaign, index
         self._entries = {draft.index: thaw(draft.details) for draft in archive.drafts(campaign, index)}
+        stored = archive.transcript(campaign, index)
+        self._said, self._noted = by_call(stored), len(stored)
 
     def entry(self, call: int) -> Mapping[str, Any] | None:
         """The stored entry of a call."""
@@ -67,6 +73,36 @@ class ArchiveJournal:
             details=dict(entry),
         )
         self._archive.record(Entries(drafts=(draft,)))
+
+    def transcript(self, call: int) -> Sequence[TranscriptRecord]:
+        """What was said in a call, in order."""
+        return tuple(self._said.get(call, ()))
+
+    def note(self, call: int, role: str, content: Mapping[str, Any], usage: Mapping[str, Any]) -> None:
+        """Store one further thing that was said in a call, behind an entry that names the call."""
+        if call not in self._said:
+            self._store(CALL, {"call": call, "text": f"authoring call {call}"}, {})
+            self._said[call] = []
+        self._said[call].append(self._store(role, content, usage))
+
+    def _store(self, role: str, content: Mapping[str, Any], usage: Mapping[str, Any]) -> TranscriptRecord:
+        record = TranscriptRecord(self._campaign, self._index, self._noted, role, content, usage)
+        self._archive.record(Entries(transcripts=(record,)))
+        self._noted += 1
+        return record
+
+
+def by_call(said: Iterable[TranscriptRecord]) -> dict[int, list[TranscriptRecord]]:
+    """A run's conversations by authoring call, without the entries that name the calls."""
+    found: dict[int, list[TranscriptRecord]] = {}
+    call = -1
+    for record in said:
+        if record.role == CALL:
+            call = int(record.content["call"])
+            found[call] = []
+        else:
+            found[call].append(record)
+    return found
 
 
 def begin(
@@ -112,7 +148,7 @@ def is_closed(archive: Archive, campaign: str, index: int) -> bool:
 
 
 def close(archive: Archive, campaign: str, index: int, outcome: RunOutcome, seconds: float) -> None:
-    """Finish a run."""
+    """Finish a run; one that ended for want of allowance stays open, with what it has found so far as its state."""
     result = {
         "admitted": [operator.id for operator in outcome.operators],
         "calls": len(outcome.ledger),
@@ -120,17 +156,23 @@ def close(archive: Archive, campaign: str, index: int, outcome: RunOutcome, seco
         "remaining": outcome.remaining,
         "unresolved": [collision.to_json() for collision in outcome.unresolved],
     }
-    archive.close_run(campaign, index, result=result, seconds=seconds)
+    if outcome.suspended:
+        archive.save_run_state(campaign, index, {"suspended": result})
+    else:
+        archive.close_run(campaign, index, result=result, seconds=seconds)
 
 
 def stored_runs(archive: Archive, campaign: str) -> list[StoredRun]:
-    """The closed runs of a campaign, in order.
+    """The runs of a campaign that are closed, or suspended for want of allowance, in order.
 
     Raises:
         InputError: when there are none.
     """
     found = []
-    for run in archive.runs(campaign, status="closed"):
+    for run in archive.runs(campaign):
+        result = run.result if run.status == "closed" else run.state.get("suspended")
+        if result is None:
+            continue
         ledger = tuple(thaw(draft.details) for draft in archive.drafts(campaign, run.index))
         admitted = [entry for entry in ledger if entry["decision"] == "admitted"]
         found.append(
@@ -139,7 +181,7 @@ def stored_runs(archive: Archive, campaign: str) -> list[StoredRun]:
                 tuple(Operator.from_json(entry["operator"]) for entry in admitted),
                 tuple(Verdicts.from_json(entry["verdicts"]) for entry in admitted),
                 ledger,
-                thaw(run.result or {}),
+                thaw(result),
             )
         )
     if not found:

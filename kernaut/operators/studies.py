@@ -110,13 +110,16 @@ class _Studies:
     def ledger(self) -> Any:
         """The gate's consultations, and what they would be with two helped tasks instead of three."""
         entries = [entry for run in self._runs for entry in run.ledger]
-        gates = [entry["gate"] for entry in entries if entry["gate"] is not None]
+        trials = [trial for entry in entries for trial in entry.get("trials", ())]
+        gates = [entry["gate"] for entry in [*entries, *trials] if entry["gate"] is not None]
+        offered = [entry["gate"] for entry in entries if entry["gate"] is not None]
         return {
             "calls": len(entries),
             "decisions": dict(sorted(Counter(str(entry["decision"]) for entry in entries).items())),
             "consultations": len(gates),
-            "admitted": sum(bool(gate["admitted"]) for gate in gates),
-            "admitted_with_two": sum(bool(gate["admitted_with_two"]) for gate in gates),
+            "trials": len(trials),
+            "admitted": sum(bool(gate["admitted"]) for gate in offered),
+            "admitted_with_two": sum(bool(gate["admitted_with_two"]) for gate in offered),
             "entries": [{key: value for key, value in entry.items() if key != "verdicts"} for entry in entries],
         }
 

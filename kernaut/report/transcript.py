@@ -58,7 +58,7 @@ def transcript_text(record: Mapping[str, Any]) -> str:
         for entry in run["entries"]:
             lines += ["", f"-- {entry['role']}", *_said(entry["content"])]
         if run["result"] is not None:
-            lines += ["", f"-- ended: {run['result']['ended']}", ""]
+            lines += ["", f"-- ended: {run['result'].get('ended') or run['result'].get('stopped')}", ""]
     return "\n".join(_printable(line) for line in lines)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from kernaut.errors import InputError
-from kernaut.operators.authoring import Request
+from kernaut.operators.authoring import Desk, Request
 from kernaut.operators.domain import Domain
-from kernaut.operators.loop import LoopOptions, MemoryJournal, evolve
+from kernaut.operators.journal import MemoryJournal
+from kernaut.operators.loop import LoopOptions, evolve
 from kernaut.operators.records import Electorate, Operator
 from tests.kernaut.operators.conftest import SmallDomain, flagging
 
@@ -24,7 +25,7 @@ class Scripted:
     requests: list[Request] = field(default_factory=list)
     name: str = "scripted"
 
-    def write(self, request: Request, domain: Domain, electorate: Electorate) -> Operator | None:
+    def write(self, request: Request, domain: Domain, electorate: Electorate, desk: Desk) -> Operator | None:
         self.requests.append(request)
         return self.offers[len(self.requests) - 1] if len(self.requests) <= len(self.offers) else None
 
