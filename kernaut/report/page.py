@@ -8,11 +8,13 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from kernaut.report.drawing import Drawing
 from kernaut.report.picture import Chart, Picture
 from kernaut.report.table import aligned, cell
+
+CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;border-bottom:1px solid #dddddd"
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,16 @@ class Table:
 
     def html(self) -> str:
         """A ``table`` element, every cell escaped."""
-        head = "".join(f'<th scope="col" style="text-align:left">{html.escape(name)}</th>' for name in self.columns)
+        head = "".join(f'<th scope="col" style="{CELL}">{html.escape(name)}</th>' for name in self.columns)
         body = "".join(
-            "<tr>" + "".join(f'<td style="text-align:left">{html.escape(cell(value))}</td>' for value in row) + "</tr>"
+            "<tr>" + "".join(f'<td style="{CELL}">{html.escape(cell(value))}</td>' for value in row) + "</tr>"
             for row in self.rows
         )
-        caption = f'<caption style="text-align:left">{html.escape(self.caption)}</caption>' if self.caption else ""
+        caption = (
+            f'<caption style="text-align:left;caption-side:top;padding:8px 0 2px">{html.escape(self.caption)}</caption>'
+            if self.caption
+            else ""
+        )
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -75,13 +81,32 @@ class Source:
             style = f' style="background:{shade}"' if shade else ""
             lines.append(f"<span{style}>{html.escape(line)}</span>")
         return (
-            '<pre style="line-height:1.35;overflow:auto;color:#111111;background:#ffffff">'
+            '<pre style="line-height:1.35;white-space:pre-wrap;overflow-wrap:anywhere;color:#111111;background:#ffffff">'
             + "\n".join(lines)
             + "</pre>"
         )
 
 
-Part = Picture | Chart | Drawing | Table | Note | Source
+@dataclass(frozen=True)
+class Columns:
+    """Parts in two columns; one below the other on a narrow page."""
+
+    left: tuple[Part, ...]
+    right: tuple[Part, ...]
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, (*self.left, *self.right)))
+
+    def html(self) -> str:
+        """Two ``div`` elements side by side."""
+        style = "flex:1 1 380px;min-width:0"
+        inner = "".join(
+            f'<div style="{style}">{"".join(part.html() for part in parts)}</div>' for parts in (self.left, self.right)
+        )
+        return f'<div style="display:flex;flex-wrap:wrap;gap:16px">{inner}</div>'
+
+
+Part: TypeAlias = "Picture | Chart | Drawing | Table | Note | Source | Columns"
 
 
 @dataclass(frozen=True)
@@ -95,11 +120,17 @@ class Page:
 
     def html(self) -> str:
         """All parts as one ``div``; drawings and charts as PNG, which every reader of notebooks shows."""
-        shown = (part.picture().html() if isinstance(part, Drawing) else part.html() for part in self.parts)
-        return f"<div>{''.join(shown)}</div>"
+        return f"<div>{''.join(_still(part).html() for part in self.parts)}</div>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"text/plain": repr(self), "text/html": self.html()}
+
+
+def _still(part: Part) -> Part:
+    """A part with its drawings as PNG."""
+    if isinstance(part, Columns):
+        return Columns(tuple(map(_still, part.left)), tuple(map(_still, part.right)))
+    return part.picture() if isinstance(part, Drawing) else part
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> Table:
