@@ -130,7 +130,8 @@ class CollisionBrowser(View):
             self.loaded = self.labelled is not None
             self.sentence.value = Note(run_sentence(self.look)).html()
             self.tried.value = ledger_table(self.look).html()
-            self._show_pool()
+            elsewhere = isinstance(change, dict)  # another archive, campaign or run, not the button
+            self._show_pool(-1 if elsewhere else self.operators)
 
     def load(self, change: Any = None) -> None:
         """Open the campaign's tasks and candidates, training alone; ``code`` makes its bank on the first time, ``kernels`` fits its programs."""
@@ -139,7 +140,7 @@ class CollisionBrowser(View):
                 self.look = self.look or evaluator_view(opened, self.campaign, self.run)
                 self.labelled = labelled_candidates(opened, self.look, domain=self._domain, cache=self.cache)
             self.loaded = True
-            self._show_pool()
+            self._show_pool(self.operators)
 
     def propose(self, change: Any = None) -> None:
         """Let the offline author answer the request for the chosen class; :meth:`judge` judges it."""
@@ -271,9 +272,10 @@ class CollisionBrowser(View):
             self.status, self.sentence, self.slider, self.picture, all_classes, self.pick_class, self.tabs,
         ]  # fmt: skip
 
-    def _show_pool(self) -> None:
-        """Another pool: all of it in use, its table, its classes."""
+    def _show_pool(self, used: int = -1) -> None:
+        """Another pool: its table, its classes, and all of it in use unless said otherwise."""
         everyone = self.everyone
+        used = used if 0 <= used <= len(everyone) else len(everyone)
         self.slider.offering = True
         self.slider.max = len(everyone)
         self.slider.offering = False
@@ -282,9 +284,9 @@ class CollisionBrowser(View):
         self.operator = min(self.operator, len(everyone) - 1)
         set_options(self.pick_operator, named, self.operator)
         self.words.value = "" if self.labelled is None else Note(self.labelled.domain.interface).html()
-        if self.operators == len(everyone):
+        if self.operators == used:
             self._show_classes()
-        self.operators = len(everyone)
+        self.operators = used
 
     def _show_classes(self, change: Any = None) -> None:
         with self.working():

@@ -20,3 +20,5 @@ def test_a_collision_is_shown_and_split(tmp_path: Path) -> None:
     book = nbformat.read(result.notebook, as_version=4)
     outputs = [output for cell in book.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
+    assert any("signature class" in str(output.get("data", {}).get("text/plain", "")) for output in outputs)
+    assert any("data:image/png" in str(output.get("data", {}).get("text/html", "")) for output in outputs)

@@ -64,6 +64,15 @@ def test_classes_split_as_the_pool_grows(browser: CollisionBrowser) -> None:
     assert "1 signature class of" in browser.picture.value and "1 of them collide" in browser.picture.value
 
 
+def test_the_number_in_use_is_kept_by_refresh_and_load(made: tuple[Path, Domain]) -> None:
+    browser = CollisionBrowser(str(made[0]), made[1], operators=0)
+    assert browser.operators == 0 and len(browser.classes) == 1
+    browser.again.click()
+    browser.load_button.click()
+    assert browser.operators == 0 and browser.slider.max == len(browser.everyone) > 0
+    browser.close()
+
+
 def test_a_colliding_pair_stands_side_by_side_with_every_verdict(browser: CollisionBrowser) -> None:
     browser.slider.value = 0
     assert browser.labelled is not None
