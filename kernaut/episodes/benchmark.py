@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from kernaut.digest import content_id
-from kernaut.episodes.coordinate import Coordinate
+from kernaut.episodes.coordinate import Axis, Coordinate, plain_axis
 from kernaut.episodes.episode import MAX_PER_FAMILY, Episode, RolloutTask, require_per_family, require_split
 
 
@@ -85,6 +85,12 @@ class Benchmark(ABC):
         if not self.has_rollouts:
             return []
         return [self._rollout(split, i, j) for i in range(len(families)) for j in range(count)]
+
+    def axis(self, episode: Episode, coordinate: int = 0) -> Axis:
+        """How figures of an episode show one of its inputs: in the coordinate's unit, or as a plain number where it is anonymous."""
+        if coordinate < len(self.coordinates):
+            return self.coordinates[coordinate].axis()
+        return plain_axis(coordinate, episode.dimension)
 
     def options(self) -> dict[str, Any]:
         """What the benchmark was made with, as it stands in reports."""

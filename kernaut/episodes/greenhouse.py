@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kernaut.episodes.benchmark import Benchmark
-from kernaut.episodes.coordinate import Coordinate
+from kernaut.episodes.coordinate import Axis, Coordinate
 from kernaut.episodes.episode import Episode, episode_seed, require_split, standardization
 from kernaut.episodes.records import MonthlyRecord, load_record
 from kernaut.errors import InputError
@@ -85,6 +85,14 @@ class GreenhouseGases(Benchmark):
             InputError: when it is missing, damaged or has a gap.
         """
         return _record(self._folder, name)
+
+    def axis(self, episode: Episode, coordinate: int = 0) -> Axis:
+        """Calendar years; those of a reversed window run backwards."""
+        step = float(episode.fit_inputs[1, 0] - episode.fit_inputs[0, 0])
+        reverse = episode.tags["direction"] == "reversed"
+        year, month = (int(part) for part in str(episode.tags["last" if reverse else "first"]).split("-"))
+        start, sign = year + (month - 0.5) / 12.0, -1.0 if reverse else 1.0
+        return Axis("year", lambda places: np.asarray(start + sign * places / (12.0 * step)), whole=True)
 
     def _episode(self, split: str, family_index: int, episode_index: int, tuning: bool) -> Episode:
         gas = self.families(split)[family_index]

@@ -57,9 +57,13 @@ def decompose(kernel: KernautKernel, episode: Episode) -> Decomposition:
     known = torch.from_numpy(np.concatenate([episode.fit_targets, episode.context[1]]))
     parts = summands(kernel)
     crosses = []
-    for part in parts:
-        embedding = part.embed(points)
-        crosses.append(part.cross(embedding, rows(embedding, 0, len(known))))
+    try:
+        for part in parts:
+            embedding = part.embed(points)
+            crosses.append(part.cross(embedding, rows(embedding, 0, len(known))))
+    finally:
+        for part in parts:
+            part.close()
     total = found.amplitude * torch.stack(crosses).sum(0)[: len(known)]
     matrix = 0.5 * (total + total.mT) + found.noise * torch.eye(len(known), dtype=torch.float64)
     weights = torch.cholesky_solve(known[:, None], torch.linalg.cholesky(matrix))[:, 0]

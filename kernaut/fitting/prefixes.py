@@ -107,12 +107,14 @@ class PrefixFit:
     Args:
         chosen: ``E`` indices into the grid.
         log_likelihood: ``E x 16``.
+        gram: ``N x N``, symmetrized.
         factors: lower Cholesky factors ``N x N`` of ``K + r I``, one for each of :data:`RATIOS`.
         solved: for each ratio, ``N x E``: the factor's inverse times the targets.
     """
 
     chosen: NDArray[np.int64]
     log_likelihood: Array
+    gram: Array
     factors: tuple[Array, ...]
     solved: tuple[Array, ...]
 
@@ -132,7 +134,7 @@ def fit_prefixes(gram: Array, group: PrefixGroup) -> PrefixFit | None:
     Returns:
         The fit; None when some matrix is not positive definite beyond doubt, and each episode needs its own eigendecomposition.
     """
-    gram = 0.5 * (gram + gram.T)
+    gram = np.asfortranarray(0.5 * (gram + gram.T))
     total = float(np.trace(gram))
     if not np.isfinite(gram).all() or not _SAFE * total < RATIOS[0]:
         return None
@@ -156,7 +158,7 @@ def fit_prefixes(gram: Array, group: PrefixGroup) -> PrefixFit | None:
     order = list(RATIO_OF)
     constant = counts * (np.log(amplitude) + math.log(2.0 * math.pi))
     likelihood = (-0.5 * (misfit[order] / amplitude + determinant[order] + constant)).T
-    return PrefixFit(likelihood.argmax(-1), likelihood, tuple(factors), tuple(solved))
+    return PrefixFit(likelihood.argmax(-1), likelihood, gram, tuple(factors), tuple(solved))
 
 
 def predict_prefix(fit: PrefixFit, group: PrefixGroup, place: int, variances: Array) -> tuple[Array, Array]:
@@ -194,12 +196,14 @@ def prefix_condition(fit: PrefixFit, place: int, count: int) -> float:
         place: which episode.
         count: its fitting points.
     """
-    factor = fit.factors[fit.ratio[place]][:count, :count]
-    matrix = factor @ factor.T
-    inverse, info = dpotri(np.asfortranarray(factor), lower=1, overwrite_c=1)
+    ratio = fit.ratio[place]
+    inverse, info = dpotri(fit.factors[ratio][:count, :count].copy(order="F"), lower=1, overwrite_c=1)
     assert info == 0
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    return float(np.abs(matrix).sum(0).max() * np.abs(inverse).sum(0).max())
+    size = np.abs(inverse)
+    columns = size.sum(0) + size.sum(1) - np.diagonal(size)
+    known = fit.gram[:count, :count]
+    diagonal = np.diagonal(known)
+    return float((np.abs(known).sum(0) - np.abs(diagonal) + np.abs(diagonal + RATIOS[ratio])).max() * columns.max())
 
 
 def _prefix_group(indices: Sequence[int], points: Array, episodes: Sequence[Episode]) -> PrefixGroup:

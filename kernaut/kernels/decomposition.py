@@ -1,19 +1,23 @@
 """The summands of a kernel: k = k_1 + ... + k_m, each a kernel of its own, so that a posterior mean can be told apart.
 
-Sums, the two residual contracts and closures that are sums are taken apart; any other kernel is its own only summand.
+Sums, scaled kernels, the two residual contracts, closures that are sums, and feature maps that join the features of several functions are taken apart; any other kernel
+is its own only summand.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from kernaut.kernels.algebra import SumForm
+from kernaut.kernels.algebra import ScaleForm, SumForm
 from kernaut.kernels.closure import ClosureForm
+from kernaut.kernels.component import Component
+from kernaut.kernels.feature_map import FeatureMap
 from kernaut.kernels.form import Embedding, Form
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.kernels.residual import Residual
+from kernaut.program.joined_features import joined_features
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +29,14 @@ class Summand:
         form: its mathematics.
         theta: its parameters.
         scale: what its covariances are multiplied by.
+        own: whether the form was made for this summand, whose children end with it; otherwise they are the kernel's.
     """
 
     name: str
     form: Form
     theta: Tensor
     scale: float = 1.0
+    own: bool = False
 
     def embed(self, x: Tensor) -> Embedding:
         """``... x n x d`` points to everything the summand needs of them."""
@@ -43,6 +49,11 @@ class Summand:
     def diagonal(self, a: Embedding) -> Tensor:
         """Variances of embedded points."""
         return self.scale * self.form.diagonal(a, self.theta)
+
+    def close(self) -> None:
+        """End the child processes that were started for this summand alone."""
+        if self.own:
+            self.form.close()
 
 
 def summands(kernel: KernautKernel) -> tuple[Summand, ...]:
@@ -63,14 +74,29 @@ def _apart(form: Form, theta: Tensor, name: str, scale: float) -> list[Summand]:
         for place, (child, own) in enumerate(form.slices(theta), start=1):
             found += _apart(child, own, f"{_label(child)} {place}", scale)
         return found
+    if isinstance(form, ScaleForm):
+        return _apart(form.child, theta[form.own :], name, scale * float(theta[0]))
     if isinstance(form, Residual):
         base, component = form.split(theta)
         weight = float(form.weight_of(theta)) ** 2
         return [
             Summand("base", form.base, base, scale),
-            Summand("component", form.component, component, scale * weight),
+            *_apart(form.component, component, "component", scale * weight),
         ]
+    if isinstance(form, FeatureMap):
+        return _features_apart(form, theta, scale) or [Summand(name, form, theta, scale)]
     return [Summand(name, form, theta, scale)]
+
+
+def _features_apart(form: FeatureMap, theta: Tensor, scale: float) -> list[Summand]:
+    """A feature map of joined features as one map for each function; nothing where its source is written otherwise."""
+    program = form.component.program
+    return [
+        Summand(
+            name, FeatureMap(Component(replace(program, source=source), form.component.names)), theta, scale, own=True
+        )
+        for name, source in joined_features(program.source, program.rules.entry_point)
+    ]
 
 
 def _label(form: Form) -> str:

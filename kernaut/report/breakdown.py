@@ -11,11 +11,21 @@ from kernaut.evaluation.paired import paired_tests
 Entry = Mapping[str, Any]
 Rows = tuple[tuple[str, ...], list[list[Any]]]
 
+FURTHER = (("NMSE", "predictive", "nmse"), ("regret AUC", "bo", "regret_auc"), ("final regret", "bo", "final_regret"))
+"""Columns that only some benchmarks have: heading, part of a split's section, key."""
+
 
 def means_table(report: Mapping[str, Any], split: str) -> Rows:
-    """Every candidate's means on a split, the smallest CRPS first; lower is better in all but coverage, whose ideal is 0.95."""
+    """Every candidate's means on a split, the smallest CRPS first; lower is better in all but coverage, whose ideal is 0.95.
+
+    NMSE, regret AUC and final regret stand in it where the report has them.
+    """
     entries = sorted(report["candidates"], key=lambda entry: _section(entry, split)["mean_crps"])
-    with_nmse = any("nmse" in _section(entry, split) for entry in entries)
+    further = [
+        (label, part, key)
+        for label, part, key in FURTHER
+        if any(key in entry["splits"][split].get(part, {}) for entry in entries)
+    ]
     columns = (
         "kernel",
         "origin",
@@ -24,7 +34,7 @@ def means_table(report: Mapping[str, Any], split: str) -> Rows:
         "NLPD",
         "RMSE",
         "coverage",
-        *(("NMSE",) if with_nmse else ()),
+        *(label for label, _, _ in further),
     )
     rows = []
     for entry in entries:
@@ -32,7 +42,7 @@ def means_table(report: Mapping[str, Any], split: str) -> Rows:
         low, high = section["interval"]
         row = [entry["name"], entry["origin"], section["mean_crps"], f"{low:.4f} to {high:.4f}"]
         row += [section["mean_nlpd"], section["mean_rmse"], section["coverage95"]]
-        rows.append(row + ([section.get("nmse")] if with_nmse else []))
+        rows.append(row + [entry["splits"][split].get(part, {}).get(key) for _, part, key in further])
     return columns, rows
 
 

@@ -15,8 +15,8 @@ from kernaut.plugins import bundled
 from kernaut.program.program import load_candidate
 from kernaut.runs.notebook import RunResult, run_notebook
 
-PICTURES = {"bbo": 8, "enzyme": 8, "greenhouse": 7, "glucose": 7, "custom": 3}
-"""Forecasts, decompositions, residuals and calibration; the custom notebook has one forecast a family, and calibration."""
+PICTURES = {"bbo": 8, "enzyme": 8, "greenhouse": 7, "glucose": 7, "custom": 4}
+"""Forecasts, decompositions, residuals and calibration; the custom notebook has one forecast a family and no decomposition."""
 
 
 def short_records(folder: Path) -> str:
@@ -74,6 +74,7 @@ def test_black_box_optimization(tmp_path: Path) -> None:
     example = bundled("examples", "candidates", "dual_warp_fold.json")
     result, text = run("bbo", tmp_path, episodes=1, bo_steps=1, candidate_file=str(example), split="train")
     own = checked(result.report, "train", 5)
+    assert "regret AUC | final regret" in text.replace("**", "")
     assert own["candidate_id"] == load_candidate(example).id
     assert 0.0 < own["splits"]["train"]["bo"]["regret_auc"] <= 1.0
     assert "p after Holm" in text
@@ -117,3 +118,19 @@ def test_a_benchmark_of_ones_own(tmp_path: Path) -> None:
     assert {outcome["family"] for outcome in result.report["outcomes"]} == {"slow", "fast"}
     assert all(0.0 < outcome["crps"] < 1.0 for outcome in result.report["outcomes"])
     assert result.report["best"] in text
+    x = np.linspace(0.0, 1.0, 14)
+    records = [
+        {
+            "split": split,
+            "family": family,
+            "fit_x": np.stack([x[:9], x[:9] ** 2], axis=1).tolist(),
+            "fit_y": np.sin(place + 4.0 * x[:9]).tolist(),
+            "query_x": np.stack([x[9:], x[9:] ** 2], axis=1).tolist(),
+            "query_y": np.sin(place + 4.0 * x[9:]).tolist(),
+        }
+        for place, (split, family) in enumerate([("train", "a"), ("validation", "a"), ("validation", "b"), ("train", "b")])
+    ]
+    (tmp_path / "mine.json").write_text(json.dumps(records))
+    mine, _ = run("custom", tmp_path, episodes=1, file=str(tmp_path / "mine.json"))
+    assert [outcome["episode"] for outcome in mine.report["outcomes"]] == ["a:validation-0", "b:validation-0"]
+    assert mine.report["digest"] != result.report["digest"]

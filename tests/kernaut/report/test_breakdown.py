@@ -26,6 +26,11 @@ def test_means_stand_best_first_with_nmse_where_there_is_one(report: dict[str, A
     columns, rows = means_table(report, "validation")
     assert columns[-1] == "NMSE"
     assert [row[-1] for row in rows] == [None, 0.44, None]
+    for place, entry in enumerate(report["candidates"]):
+        entry["splits"]["validation"]["bo"] = {"regret_auc": 0.6 + place, "final_regret": 0.5 + place}
+    columns, rows = means_table(report, "validation")
+    assert columns[-3:] == ("NMSE", "regret AUC", "final regret")
+    assert [row[-2:] for row in rows] == [[1.6, 1.5], [0.6, 0.5], [2.6, 2.5]]
 
 
 def test_groups_hold_failures_at_their_penalty(report: dict[str, Any]) -> None:
