@@ -76,7 +76,7 @@ def merge_archive(into: Archive, source: Archive) -> dict[str, int]:
 def prune_archive(archive: Archive, *, keep_transcripts: bool = False, dry_run: bool = False) -> dict[str, int]:
     """Remove tuning trials, drafts that came to nothing, and transcripts of closed runs; programs and what was measured of them stay.
 
-    Ledgers of evaluator evolution are drafts, too, and stay.
+    Ledgers of evaluator evolution, and verdicts of its judges, are drafts, too, and stay.
 
     Args:
         archive: opened for writing; a frozen one may be pruned, since no candidate changes.
@@ -90,7 +90,8 @@ def prune_archive(archive: Archive, *, keep_transcripts: bool = False, dry_run: 
         ArchiveError: when the archive is read-only.
     """
     closed = select(schema.runs.c.campaign_id, schema.runs.c.index).where(schema.runs.c.status == "closed")
-    ledgers = select(schema.campaigns.c.id).where(schema.campaigns.c.benchmark.startswith("cegar-"))
+    named = schema.campaigns.c.benchmark
+    ledgers = select(schema.campaigns.c.id).where(named.startswith("cegar-") | named.startswith("judge-"))
     found: dict[str, int] = {}
     with archive._database.writing() as connection:
         pairs = [tuple(row) for row in connection.execute(closed)]

@@ -119,6 +119,7 @@ def pinned(
     second_pool: bool = False,
     transfer_samples: str | None = None,
     fresh: bool = False,
+    held_out: bool = True,
 ) -> Domain:
     """The domain that a campaign was begun with; ``fresh`` forms verdicts anew."""
     from dataclasses import replace
@@ -128,7 +129,7 @@ def pinned(
 
     record = archive.campaign(campaign)
     options = replace(DomainOptions(**thaw(record.options)["domain"]), test=test, transfer_samples=transfer_samples)
-    return shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh)
+    return shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh, held_out=held_out)
 
 
 def shown_opening(

@@ -49,6 +49,7 @@ def report(
 ) -> None:
     """Measure every run's rule, baselines and their nulls on training and unseen tasks."""
     from kernaut.operators.domains import baseline_rules
+    from kernaut.operators.model_judge import judgements
     from kernaut.operators.running import report as measured
     from kernaut.operators.store import stored_runs
 
@@ -59,7 +60,8 @@ def report(
             ctx, opened, domain, name, cache, test=test, second_pool=transfer, transfer_samples=transfer_samples
         )
         runs, rules = stored_runs(opened, name), baseline_rules(made)
-        found = measured(made, runs, made.reported(), rules, votes=wanted, most=most)
+        judged = {on: judgements(opened, name, made.electorate(on)) for on in made.reported()}
+        found = measured(made, runs, made.reported(), rules, votes=wanted, most=most, judged=judged)
     write_json(found, out)
 
 
@@ -144,7 +146,7 @@ def analyse(
         list[str] | None,
         typer.Argument(
             metavar="[ANALYSIS]...",
-            help="criteria, halves, sweep, budget, duplication, veto, ledger, induction; all if absent.",
+            help="criteria, halves, sweep, budget, duplication, veto, ledger, induction, judge; all if absent.",
         ),
     ] = None,
     domain: DomainOption = "code",
@@ -156,7 +158,8 @@ def analyse(
     cache: CacheOption = None,
     out: OutOption = None,
 ) -> None:
-    """Criteria and their landscape, split halves, lambda sweep, transfer budget, duplication, veto, gate ledger, verifier induction."""
+    """Criteria and their landscape, split halves, lambda sweep, transfer budget, duplication, veto, gate ledger, verifier induction, judges."""
+    from kernaut.operators.model_judge import judgements
     from kernaut.operators.store import stored_runs
     from kernaut.operators.studies import studies
 
@@ -164,7 +167,8 @@ def analyse(
     name = campaign or f"cegar-{domain}-{arm}"
     with _opened(archive) as opened:
         made = pinned(ctx, opened, domain, name, cache, test=test)
-        found = studies(made, stored_runs(opened, name), what or [], votes=votes)
+        judges = judgements(opened, name, made.electorate("unseen"))
+        found = studies(made, stored_runs(opened, name), what or [], votes=votes, judges=judges)
     write_json(found, out)
 
 

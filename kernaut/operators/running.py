@@ -17,8 +17,9 @@ from kernaut.operators.authoring import OfflineAuthor, OperatorAuthor
 from kernaut.operators.composition import Votes, vote
 from kernaut.operators.domain import Domain
 from kernaut.operators.loop import LoopOptions, evolve
+from kernaut.operators.model_judge import Judged
 from kernaut.operators.nulls import benjamini_hochberg, sign_flips
-from kernaut.operators.records import Electorate, Operator, Verdicts
+from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
 from kernaut.operators.rules import Rule, assess, composed
 from kernaut.operators.selection import Panel
 from kernaut.operators.store import ArchiveJournal, StoredRun, begin, close, is_closed, stored_runs
@@ -141,6 +142,7 @@ def report(
     *,
     votes: Votes = 2,
     most: int = 6,
+    judged: Mapping[str, Sequence[Judged]] | None = None,
 ) -> dict[str, Any]:
     """Every run's rule, the rule of all runs' operators, and baselines on some electorates, with p-values and discoveries among the runs.
 
@@ -151,6 +153,7 @@ def report(
         baselines: rules to compare with.
         votes: m, or ``best``.
         most: largest k.
+        judged: what judges have said, by electorate.
     """
     train = domain.electorate("train")
     rules = [rule_of(run, train, votes=votes, most=most) for run in runs]
@@ -163,6 +166,11 @@ def report(
         electorate = domain.electorate(name)
         panel = Panel.of(electorate)
         flags = {rule.name: rule.flags(domain, electorate) for rule in [*rules, *unions, together, *baselines]}
+        flags["perfect"] = ~electorate.correct
+        judges = (judged or {}).get(name, ())
+        for judge in judges:
+            flags[f"judge {judge.model}"] = judge.verdicts.flags
+            flags[f"judge {judge.model}, or all runs"] = judge.verdicts.flags | flags[together.name]
         rows = {rule: assess(electorate, flagged, rule) for rule, flagged in flags.items()}
         for title, flagged in flags.items():
             worth = domain.worth(electorate, flagged)
@@ -179,6 +187,11 @@ def report(
             for baseline in baselines
         }
         results[name] = {"digest": electorate.digest, "rules": rows, "all_runs_against": against}
+        if judges:
+            results[name]["judges"] = [
+                {**judge.to_json(), "overlap_with_all_runs": overlap(judge.verdicts.flags, flags[together.name])}
+                for judge in judges
+            ]
     changes = [results[electorates[-1]]["rules"][rule.name]["change"] for rule in rules]
     return {
         "domain": domain.name,
@@ -202,6 +215,17 @@ def report(
             "harmful": sum(change < -1e-12 for change in changes),
             "on": electorates[-1],
         },
+    }
+
+
+def overlap(one: Flags, two: Flags) -> dict[str, Any]:
+    """How far two rules flag the same candidates."""
+    both, either = int((one & two).sum()), int((one | two).sum())
+    return {
+        "both": both,
+        "first_only": int((one & ~two).sum()),
+        "second_only": int((two & ~one).sum()),
+        "jaccard": both / either if either else 1.0,
     }
 
 

@@ -13,9 +13,10 @@ from kernaut.operators.admission import union
 from kernaut.operators.analysis import duplication, landscape, split_halves, sweep, transfer_budget, veto
 from kernaut.operators.authoring import OfflineAuthor, Request
 from kernaut.operators.domain import Domain
+from kernaut.operators.model_judge import Judged
 from kernaut.operators.records import Operator, Verdicts
 from kernaut.operators.rules import assess, composed
-from kernaut.operators.running import distinct
+from kernaut.operators.running import distinct, overlap
 from kernaut.operators.selection import Panel
 from kernaut.operators.store import StoredRun
 from kernaut.seeds import generator, stable_seed
@@ -25,7 +26,9 @@ INDUCED_RECALL = 0.1
 INDUCED_PRECISION = 0.6
 
 
-def studies(domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, votes: int = 2) -> dict[str, Any]:
+def studies(
+    domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, votes: int = 2, judges: Sequence[Judged] = ()
+) -> dict[str, Any]:
     """Run analyses on the operators of all runs.
 
     Args:
@@ -33,11 +36,12 @@ def studies(domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, 
         runs: closed runs.
         names: which; all if empty.
         votes: m.
+        judges: what judges have said of ``unseen``.
 
     Raises:
         InputError: for an unknown name.
     """
-    study = _Studies(domain, runs, votes)
+    study = _Studies(domain, runs, votes, judges)
     known: dict[str, Callable[[], Any]] = {
         "criteria": study.criteria,
         "halves": study.halves,
@@ -47,6 +51,7 @@ def studies(domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, 
         "veto": study.veto,
         "ledger": study.ledger,
         "induction": study.induction,
+        "judge": study.judge,
     }
     for name in names:
         if name not in known:
@@ -55,8 +60,8 @@ def studies(domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, 
 
 
 class _Studies:
-    def __init__(self, domain: Domain, runs: Sequence[StoredRun], votes: int) -> None:
-        self._domain, self._runs, self._votes = domain, runs, votes
+    def __init__(self, domain: Domain, runs: Sequence[StoredRun], votes: int, judges: Sequence[Judged]) -> None:
+        self._domain, self._runs, self._votes, self._judges = domain, runs, votes, judges
         self._train, self._unseen = domain.electorate("train"), domain.electorate("unseen")
         operators, self._verdicts = distinct(runs)
         self._operators: list[Operator] = operators
@@ -122,6 +127,20 @@ class _Studies:
             "admitted_with_two": sum(bool(gate["admitted_with_two"]) for gate in offered),
             "entries": [{key: value for key, value in entry.items() if key != "verdicts"} for entry in entries],
         }
+
+    def judge(self) -> Any:
+        """Judges that the archive knows of, each beside the composed rule of all runs and in union with it, on unseen tasks."""
+        rule, _ = composed(self._operators, self._verdicts, self._train, votes=self._votes)
+        mine = rule.flags(self._domain, self._unseen)
+        return [
+            {
+                **judge.to_json(),
+                "alone": assess(self._unseen, judge.verdicts.flags, "judge", judge.model),
+                "overlap": overlap(judge.verdicts.flags, mine),
+                "union": assess(self._unseen, judge.verdicts.flags | mine, "judge or rule", judge.model),
+            }
+            for judge in self._judges
+        ]
 
     def induction(self) -> Any:
         """Verifiers by balanced labels, with thresholds on recall and precision and no collision, gate or target."""
