@@ -15,11 +15,11 @@ LAB_OPTIONS ?=
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help install browser discover test test-slow lint lab bench clean distclean
+.PHONY: help install browser discover test test-slow lint lab bench pictures clean distclean
 
 help:
 	@sed -n 's/^# \{0,1\}//p; /^PYTHON/q' Makefile
-	@echo "Targets: discover test test-slow lint lab bench clean distclean"
+	@echo "Targets: discover test test-slow lint lab bench pictures clean distclean"
 
 install: $(INSTALLED)
 
@@ -62,6 +62,10 @@ lab: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py
+
+# The documentation's pictures of pages: what the browser tests saw.
+pictures: $(INSTALLED) browser
+	KERNAUT_SCREENSHOTS=docs/images $(BIN)/python -m pytest -n 0 tests/browser
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

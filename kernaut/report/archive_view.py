@@ -83,6 +83,10 @@ def row_table(rows: Sequence[Row], most: int = 30) -> Table:
     )
 
 
+WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
+"""Labels of an axis that counts."""
+
+
 def score_cost_chart(rows: Sequence[Row]) -> Chart:
     """Score against cost with the frontier; what is selected there by dragging is counted by niche and listed beside it.
 
@@ -112,18 +116,26 @@ def score_cost_chart(rows: Sequence[Row]) -> Chart:
     ]
     brush = alt.selection_interval(name="chosen")
     roles = ["frontier", "other"]
+    legend = alt.Legend(orient="bottom")
     points = (
         alt.Chart(alt.NamedData(DATA))
         .mark_point(filled=True, size=60)
         .encode(
             x=alt.X(
-                "seconds:Q", title="seconds of evaluation (less is better)", scale=alt.Scale(type="log", padding=12)
+                "seconds:Q",
+                title="seconds of evaluation (less is better)",
+                scale=alt.Scale(type="log", nice=False, padding=12),
+                axis=alt.Axis(labelOverlap="greedy", labelSeparation=6),
             ),
             y=alt.Y(
                 "crps:Q", title="mean CRPS on meta-training (lower is better)", scale=alt.Scale(zero=False, padding=12)
             ),
-            color=alt.Color("role:N", title=None, scale=alt.Scale(domain=roles, range=[VERMILLION, BLUE])),
-            shape=alt.Shape("role:N", title=None, scale=alt.Scale(domain=roles, range=["diamond", "circle"])),
+            color=alt.Color(
+                "role:N", title=None, scale=alt.Scale(domain=roles, range=[VERMILLION, BLUE]), legend=legend
+            ),
+            shape=alt.Shape(
+                "role:N", title=None, scale=alt.Scale(domain=roles, range=["diamond", "circle"]), legend=legend
+            ),
             opacity=alt.condition(brush, alt.value(1.0), alt.value(0.2)),
             tooltip=[
                 alt.Tooltip("name:N"),
@@ -138,7 +150,10 @@ def score_cost_chart(rows: Sequence[Row]) -> Chart:
     bars = (
         alt.Chart(alt.NamedData(DATA))
         .mark_bar(color=BLUE)
-        .encode(x=alt.X("count():Q", title="programs selected"), y=alt.Y("niche:N", title=None))
+        .encode(
+            x=alt.X("count():Q", title="programs selected", axis=alt.Axis(labelExpr=WHOLE)),
+            y=alt.Y("niche:N", title=None),
+        )
         .transform_filter(brush)
         .properties(width=200, height=110, title="by niche")
     )

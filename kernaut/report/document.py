@@ -27,17 +27,16 @@ from kernaut.report.campaign_view import (
 )
 from kernaut.report.inspection import candidate_rows
 from kernaut.report.kernel_pictures import Look, view_picture
-from kernaut.report.page import Note, Part, Source, Table, record_table, table
-from kernaut.report.picture import Picture
+from kernaut.report.latex import latex_document
+from kernaut.report.page import Note, Part, Section, Source, Table, picture_file, record_table, singles, table
 from kernaut.report.subject_view import parameter_table
-from kernaut.report.table import cell, escaped, markdown
+from kernaut.report.table import escaped, markdown
 from kernaut.report.words import describe
 
 Format = Literal["html", "md", "latex"]
 FORMATS: tuple[Format, ...] = ("html", "md", "latex")
 DESCRIBED = 3
 """Kernels that are described, the best first."""
-Section = tuple[str, tuple[Part, ...]]
 
 
 def archive_sections(archive: Archive, most: int = DESCRIBED) -> list[Section]:
@@ -66,7 +65,7 @@ def archive_sections(archive: Archive, most: int = DESCRIBED) -> list[Section]:
             "seed": campaign.seed,
             "runs": campaign.run_count,
         }
-        options = {key: str(value) for key, value in thaw(campaign.options).items()}
+        options = {key: _plainly(value) for key, value in thaw(campaign.options).items()}
         parts: tuple[Part, ...] = (
             Note(progress_sentence(look)), best_so_far(look), elite_table(look), rejection_table(look), trial_table(look),
             record_table(protocol | options, "Protocol and budget"), record_table(thaw(campaign.versions), "Versions"),
@@ -83,6 +82,13 @@ def archive_sections(archive: Archive, most: int = DESCRIBED) -> list[Section]:
     looks = archive.looks()
     sections.append(("Openings of held-out data", (record_table(looks, "How often validation and test were opened"),)))
     return sections
+
+
+def _plainly(value: Any) -> str:
+    """An option in a table's cell."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plainly(inner)}" for key, inner in value.items()) or "none"
+    return str(value)
 
 
 def kernel_parts(program: KernelProgram, dimension: int, archive: Archive | None = None) -> list[Part]:
@@ -158,7 +164,7 @@ def render(title: str, sections: Sequence[Section], to: Format, pictures: Path |
     if to == "md":
         return _markdown(title, sections, pictures)
     if to == "latex":
-        return _latex(title, sections, pictures)
+        return latex_document(title, sections, pictures)
     raise InputError(f"Expected a format of {', '.join(FORMATS)}. Got {to!r}.")
 
 
@@ -174,7 +180,7 @@ def _markdown(title: str, sections: Sequence[Section], pictures: Path | None) ->
     lines, count = [f"# {escaped(title)}", ""], 0
     for head, parts in sections:
         lines += [f"## {escaped(head)}", ""]
-        for part in parts:
+        for part in singles(parts):
             if isinstance(part, Table):
                 lines += [escaped(part.caption), "", markdown(part.columns, part.rows), ""]
             elif isinstance(part, Source):
@@ -183,59 +189,7 @@ def _markdown(title: str, sections: Sequence[Section], pictures: Path | None) ->
                 lines += [escaped(part.text), ""]
             else:
                 count += 1
-                name = _picture(part, pictures, count)
+                name = picture_file(part, pictures, count)
                 words = escaped(repr(part))
                 lines += [f"![{words}]({name})" if name else f"*{words}*", ""]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _latex(title: str, sections: Sequence[Section], pictures: Path | None) -> str:
-    lines = [
-        r"\documentclass{article}",
-        r"\usepackage[T1]{fontenc}",
-        r"\usepackage[utf8]{inputenc}",
-        r"\usepackage{graphicx,longtable}",
-    ]
-    lines += [rf"\title{{{latex(title)}}}", r"\begin{document}", r"\maketitle"]
-    count = 0
-    for head, parts in sections:
-        lines.append(rf"\section*{{{latex(head)}}}")
-        for part in parts:
-            if isinstance(part, Table):
-                lines += [latex(part.caption), "", rf"\begin{{longtable}}{{{'l' * len(part.columns)}}}"]
-                lines += [
-                    " & ".join(latex(cell(value)) for value in row) + r" \\" for row in (part.columns, *part.rows)
-                ]
-                lines += [r"\end{longtable}"]
-            elif isinstance(part, Source):
-                lines += [r"\begin{verbatim}", part.text.replace(r"\end{verbatim}", ""), r"\end{verbatim}"]
-            elif isinstance(part, Note):
-                lines += [latex(part.text), ""]
-            else:
-                count += 1
-                name = _picture(part, pictures, count)
-                graphic = [rf"\includegraphics[width=0.8\linewidth]{{{name}}}", ""] if name else []
-                lines += [*graphic, rf"\emph{{{latex(repr(part))}}}", ""]
-    return "\n".join([*lines, r"\end{document}"]) + "\n"
-
-
-def latex(text: str) -> str:
-    """Text that LaTeX sets as it stands."""
-    marks = {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-    }
-    marks |= {mark: "\\" + mark for mark in "&%$#_{}"}
-    return "".join(marks.get(letter, letter) for letter in " ".join(text.split()))
-
-
-def _picture(part: Any, pictures: Path | None, number: int) -> str:
-    """Write a picture beside the document; its relative name, or nothing."""
-    if pictures is None:
-        return ""
-    pictures.mkdir(parents=True, exist_ok=True)
-    png = part if isinstance(part, Picture) else part.picture()
-    return f"{pictures.name}/{png.save(pictures / f'figure-{number}.png').name}"

@@ -6,8 +6,9 @@ It carries HTML with every picture inside, and plain text; never a chart beside 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from kernaut.report.drawing import Drawing
@@ -106,7 +107,10 @@ class Columns:
         return f'<div style="display:flex;flex-wrap:wrap;gap:16px">{inner}</div>'
 
 
-Part: TypeAlias = "Picture | Chart | Drawing | Table | Note | Source | Columns"
+Single: TypeAlias = "Picture | Chart | Drawing | Table | Note | Source"
+Part: TypeAlias = "Single | Columns"
+Section = tuple[str, tuple[Part, ...]]
+"""A heading of a document, and what stands below it."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,24 @@ def _still(part: Part) -> Part:
     if isinstance(part, Columns):
         return Columns(tuple(map(_still, part.left)), tuple(map(_still, part.right)))
     return part.picture() if isinstance(part, Drawing) else part
+
+
+def singles(parts: Sequence[Part]) -> Iterator[Single]:
+    """Parts one below the other, columns too."""
+    for part in parts:
+        if isinstance(part, Columns):
+            yield from singles((*part.left, *part.right))
+        else:
+            yield part
+
+
+def picture_file(part: Picture | Chart | Drawing, folder: Path | None, number: int) -> str:
+    """Write a picture beside a document; its name relative to the document, or nothing without a folder."""
+    if folder is None:
+        return ""
+    folder.mkdir(parents=True, exist_ok=True)
+    png = part if isinstance(part, Picture) else part.picture()
+    return f"{folder.name}/{png.save(folder / f'figure-{number}.png').name}"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> Table:

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as PageTimeout
 
 from kernaut.plugins import bundled
+from tests.marked import ENVIRONMENT
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 240_000
@@ -29,9 +31,18 @@ BEGUN = """() => [...document.querySelectorAll('.jp-NotebookPanel:not(.lm-mod-hi
     .some(prompt => /\\[[*\\d]/.test(prompt.textContent))"""
 """Whether a code cell of the notebook in sight is running or was run."""
 ICONS = ("fontawesome", "font-awesome", ".woff")
-ROOT = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS = os.environ.get("KERNAUT_SCREENSHOTS")
 """A folder that pictures of the pages are kept in; ``docs/images`` makes those of the documentation."""
+
+
+def set_parameters(path: Path, **values: object) -> None:
+    """Change values in a notebook's parameters cell, as a reader would."""
+    book = nbformat.read(path, as_version=4)
+    (cell,) = (cell for cell in book.cells if "parameters" in cell.metadata.get("tags", ()))
+    lines = [line for line in cell.source.splitlines() if line.split(" = ")[0] not in values]
+    assert len(lines) == len(cell.source.splitlines()) - len(values)
+    cell.source = "\n".join([*lines, *(f"{name} = {value!r}" for name, value in values.items())])
+    nbformat.write(book, path)
 
 
 @dataclass
@@ -52,14 +63,14 @@ class Watched:
         assert [line for line in self.complaints if not any(icon in line for icon in ICONS)] == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     path = next((found for found in map(shutil.which, NAMES) if found), None)
     if path is None:
         pytest.fail(
             "Expected Chromium for the browser tests. Got none. Try: apt-get update && apt-get install -y chromium"
         )
-    with sync_playwright() as driver:  # its event loop must not outlive this module: widgets wait in a running loop
+    with sync_playwright() as driver:  # its event loop must not outlive this folder: widgets wait in a running loop
         made = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield made
         made.close()
@@ -78,11 +89,10 @@ def watched(browser: Browser) -> Iterator[Watched]:
     page.on("pageerror", lambda error: found.complaints.append(str(error)))
     page.on("request", lambda request: found.outside.append(request.url) if outside(request.url) else None)
     yield found
-    found.keep("last")
     page.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """JupyterLab's address with its token, and its folder with copies of the notebooks."""
     folder = tmp_path_factory.mktemp("lab")
@@ -107,7 +117,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     ]
     command += ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=secret", f"--ServerApp.root_dir={folder}"]
     command += [f"--LabApp.user_settings_dir={folder / 'settings'}", f"--LabApp.workspaces_dir={folder / 'workspaces'}"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **ENVIRONMENT}
     environment.pop("KERNAUT_RUN_DIRECTORY", None)
     with (folder / "lab.log").open("wb") as log:
         server = subprocess.Popen(
@@ -144,6 +154,8 @@ def run_in_lab(lab: tuple[str, Path], watched: Watched) -> Callable[[str], Watch
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
         page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
         page.locator("text=| Idle").wait_for()
+        if page.locator("#filebrowser:visible").count():
+            page.evaluate('window.jupyterapp.commands.execute("application:toggle-left-area"), 0')
         select = page.locator(".jp-Dialog").get_by_role("button", name="Select")
         for _ in range(ATTEMPTS):
             page.evaluate('window.jupyterapp.commands.execute("notebook:run-all-cells"), 0')

@@ -11,7 +11,7 @@ import nbformat
 from playwright.sync_api import Page
 
 from kernaut.archive.store import Archive
-from tests.browser.conftest import PATIENCE, Watched
+from tests.browser.conftest import PATIENCE, Watched, set_parameters
 from tests.widgets.conftest import fill
 
 Run = Callable[[str], Watched]
@@ -49,8 +49,23 @@ def test_the_playground_runs_and_a_slider_moves_the_picture(lab: tuple[str, Path
     report = wait_for_report(lab[1], page)
     assert report["mirror error"] == 0.0
     change_and_see(page, "lengthscale", 'img[alt*="functions from the prior"]')
-    picture.scroll_into_view_if_needed()
+    page.evaluate(
+        "s => document.querySelector(s).scrollIntoView({block: 'center'})", 'img[alt*="functions from the prior"]'
+    )
     watched.keep("kernel-inspector")
+    watched.require_quiet()
+
+
+def test_the_tour_ends_with_a_discovered_kernel(lab: tuple[str, Path], run_in_lab: Run) -> None:
+    set_parameters(lab[1] / "notebooks" / "tour.ipynb", runs=1)
+    watched = run_in_lab("notebooks/tour.ipynb")
+    page = watched.page
+    page.locator("text=1 of 1 runs closed").first.wait_for()
+    report = wait_for_report(lab[1], page)
+    assert report["tier"] == "T2" and report["message"] == ""
+    page.locator("text=1 program").first.wait_for(state="attached")
+    page.locator(".jp-CodeCell", has_text="Beside a standard kernel").evaluate("cell => cell.scrollIntoView()")
+    watched.keep("tour")
     watched.require_quiet()
 
 

@@ -34,13 +34,14 @@ def made_program(number: int, parents: tuple[str, ...] = ()) -> KernelProgram:
     return KernelProgram(f"made_{number}", base.contract, base.source, values, parents, space=base.space)
 
 
-def fill(archive: Archive, count: int) -> list[str]:
-    """One campaign with ``count`` accepted programs in as many runs, the last run still open; identifiers in order."""
-    archive.begin_campaign(
-        CampaignRecord("made", "bbo", "evolutionary", 3, count + 1, {}, "digest", {"torch": "2.13.0"})
-    )
+def fill(archive: Archive, count: int, first: int = 0) -> list[str]:
+    """One campaign with ``count`` accepted programs in as many runs, the last run still open; identifiers in order. From another ``first`` run on, more of them."""
+    if first == 0:
+        archive.begin_campaign(
+            CampaignRecord("made", "bbo", "evolutionary", 3, count + 1, {}, "digest", {"torch": "2.13.0"})
+        )
     found: list[str] = []
-    for number in range(count):
+    for number in range(first, first + count):
         program = made_program(number, tuple(found[-1:]) if number % 2 else ())
         crps = 0.7 - 0.01 * ((number * 7) % 11)
         scores = {"mean_crps": crps, "score": -crps, "regret_auc": 0.5}

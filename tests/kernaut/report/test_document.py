@@ -8,7 +8,7 @@ from kernaut.archive.store import Archive
 from kernaut.errors import InputError
 from kernaut.program.program import KernelProgram
 from kernaut.program.templates import template
-from kernaut.report.document import archive_sections, kernel_parts, latex, render, run_sections
+from kernaut.report.document import archive_sections, kernel_parts, render, run_sections
 from tests.widgets.conftest import fill
 
 
@@ -57,9 +57,3 @@ def test_a_runs_report_shows_result_kernel_and_versions() -> None:
     assert [head for head, _ in found] == ["Parameters", "Result", "Kernel my_feature_map", "Versions"]
     page = render("run", found, "html")
     assert "well done" in page and "2.13.0" in page and "zlib" not in page
-
-
-def test_latex_escapes_what_it_would_read() -> None:
-    assert latex(r"a_b\c {d} ~^<#$&%") == (
-        r"a\_b\textbackslash{}c \{d\} \textasciitilde{}\textasciicircum{}\textless{}\#\$\&\%"
-    )

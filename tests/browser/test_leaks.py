@@ -1,0 +1,79 @@
+"""That nothing is left behind: no process after restart-and-run-all, no growing memory while sliders move for ten minutes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Watched, set_parameters
+from tests.browser.test_jupyterlab import wait_for_report
+from tests.marked import left_over, marked
+
+Run = Callable[[str], Watched]
+MINUTES = 10
+GROWTH = 10.0
+"""Megabytes by which a kernel may grow from the third slider minute to the last; the first ones fill caches."""
+NOTEBOOKS: dict[str, dict[str, object]] = {
+    "tour": {"runs": 1},
+    "kernel_playground": {"dimension": 1},
+    "inspect_archive": {},
+    "episode_fits": {},
+    "runs": {},
+}
+
+
+def shut_down(page: Page) -> None:
+    """End every kernel, as the list of running kernels does."""
+    page.evaluate(
+        """async () => { const manager = window.jupyterapp.serviceManager;
+        await manager.sessions.shutdownAll(); await manager.kernels.shutdownAll(); }"""
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_no_process_outlives_restart_and_run_all(name: str, lab: tuple[str, Path], run_in_lab: Run) -> None:
+    server = {process for process in marked() if "jupyterlab" in process.cmdline()}
+    set_parameters(lab[1] / "notebooks" / f"{name}.ipynb", **NOTEBOOKS[name])
+    watched = run_in_lab(f"notebooks/{name}.ipynb")
+    page = watched.page
+    wait_for_report(lab[1], page)
+    page.evaluate('window.jupyterapp.commands.execute("notebook:restart-run-all"), 0')
+    page.locator(".jp-Dialog").get_by_role("button", name="Restart").click()
+    wait_for_report(lab[1], page)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    print(name, "has", len(marked() - server), "processes")
+    shut_down(page)
+    assert left_over(server) == []
+    watched.require_quiet()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_ten_slider_minutes_take_no_more_memory(lab: tuple[str, Path], run_in_lab: Run) -> None:
+    before = marked()
+    watched = run_in_lab("notebooks/kernel_playground.ipynb")
+    page = watched.page
+    wait_for_report(lab[1], page)
+    (kernel,) = (process for process in marked() - before if "ipykernel_launcher" in process.cmdline())
+    sliders = [page.locator(".widget-hslider", has_text=name).first for name in ("lengthscale", "anchor")]
+    pictures: set[str] = set()
+    memory, moves = [], 0
+    for minute in range(MINUTES):
+        until = time.monotonic() + 60
+        key = "ArrowRight" if minute % 2 else "ArrowLeft"
+        while time.monotonic() < until:
+            slider = sliders[moves % len(sliders)]
+            slider.locator(".noUi-handle").first.press(key if moves % 40 < 30 else "ArrowDown")
+            moves += 1
+            page.wait_for_timeout(150)
+        pictures.add(page.locator('img[alt*="functions from the prior"]').first.get_attribute("src") or "")
+        memory.append(kernel.memory_info().rss / 1e6)
+        print(f"minute {minute + 1}: {memory[-1]:.0f} MB, {moves} moves", flush=True)
+    assert len(pictures) > 2
+    assert memory[-1] - memory[2] < GROWTH
+    watched.require_quiet()
