@@ -11,7 +11,8 @@ import numpy as np
 from kernaut.errors import InputError
 from kernaut.operators.authoring import Attempt, OfflineAuthor, Request
 from kernaut.operators.collisions import Collision, collisions
-from kernaut.operators.judging import Judgement, judge, request_for
+from kernaut.operators.judgement import Judgement
+from kernaut.operators.judging import judge, request_for
 from kernaut.operators.records import FLAG, PASS, Operator
 from kernaut.operators.rules import Rule
 from kernaut.operators.source_rules import require_operator_source
