@@ -12,15 +12,24 @@ from kernaut.errors import InputError
 
 if TYPE_CHECKING:
     from kernaut.archive.store import Archive
+    from kernaut.operators.authoring import OfflineAuthor
     from kernaut.operators.composition import Votes
     from kernaut.operators.domain import Domain
     from kernaut.operators.domains import DomainOptions
+    from kernaut.operators.lift_author import LiftAuthor
 
 DomainOption = Annotated[str, typer.Option("--domain", metavar="NAME", help="code, kernels, or an installed one.")]
 CampaignOption = Annotated[
     str | None, typer.Option("--campaign", metavar="NAME", help="The campaign. [default: cegar-DOMAIN-ARM]")
 ]
 ArmOption = Annotated[str, typer.Option("--arm", help="collision, target-only, direct, recall-gated or narrow.")]
+AimOption = Annotated[
+    str | None,
+    typer.Option(
+        "--aim",
+        help="What the offline author sets thresholds by: kind (recall of the fault kind against false alarms) or accuracy (the gate's). [default: accuracy for code, else kind]",
+    ),
+]
 TasksOption = Annotated[
     str | None, typer.Option("--tasks", metavar="FILE", help="code: JSONL tasks. [default: HumanEval, if installed]")
 ]
@@ -54,6 +63,21 @@ RuleVotesOption = Annotated[
     typer.Option("--votes", metavar="M", help="How many operators must flag, 1 to 4; best chooses on training labels."),
 ]
 MostOption = Annotated[int, typer.Option("--most", help="Most operators of a rule, at most 6.")]
+
+
+def offline_author(aim: str | None, domain: str) -> OfflineAuthor | LiftAuthor:
+    """The offline author of an aim.
+
+    Raises:
+        InputError: for another aim.
+    """
+    from kernaut.operators.authoring import OfflineAuthor
+    from kernaut.operators.lift_author import LiftAuthor
+
+    chosen = aim or ("accuracy" if domain == "code" else "kind")
+    if chosen not in ("kind", "accuracy"):
+        raise InputError(f"Expected --aim kind or accuracy. Got {aim!r}.")
+    return OfflineAuthor() if chosen == "kind" else LiftAuthor()
 
 
 def votes_of(text: str) -> Votes:

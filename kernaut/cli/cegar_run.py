@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kernaut.cli.cegar_options import (
+    AimOption,
     ArmOption,
     BenchmarkOption,
     CacheOption,
@@ -22,6 +23,7 @@ from kernaut.cli.cegar_options import (
     ValidationOption,
     VisibleOption,
     domain_options,
+    offline_author,
     shown_opening,
 )
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption, WorkersOption, worker_count
@@ -46,6 +48,7 @@ def run(
     calls: Annotated[int, typer.Option("--calls", help="Most authoring calls of a run, at most 60.")] = 60,
     attempts: Annotated[int, typer.Option("--attempts", help="Failed attempts at a level.")] = 3,
     min_helped: Annotated[int, typer.Option("--min-helped", help="Tasks an operator must help.")] = 3,
+    aim: AimOption = None,
     config: ConfigOption = None,
     max_rounds: Annotated[
         int | None,
@@ -84,7 +87,6 @@ def run(
     from kernaut.cli.authors import campaign_word
     from kernaut.cli.cegar_models import expected_growth
     from kernaut.cli.config import read_config
-    from kernaut.operators.authoring import OfflineAuthor
     from kernaut.operators.loop import MOST_CALLS, LoopOptions
     from kernaut.operators.running import run_campaign
 
@@ -115,7 +117,7 @@ def run(
                 opened,
                 name,
                 made,
-                OfflineAuthor() if model is None else model,
+                offline_author(aim, domain, min_helped) if model is None else model,
                 loop,
                 runs,
                 domain_options=chosen.to_json(),

@@ -51,6 +51,8 @@ class Request:
         correct: positions of every correct candidate in V.
         attempts: earlier attempts at this target.
         tried: identifiers of operators that were offered before, which are not offered again.
+        flagged: positions of the candidates that the pool flags.
+        members: positions of the target's candidates, none without a target.
     """
 
     seed: int
@@ -62,6 +64,8 @@ class Request:
     correct: tuple[int, ...]
     attempts: tuple[Attempt, ...] = ()
     tried: frozenset[str] = frozenset()
+    flagged: tuple[int, ...] = ()
+    members: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,8 @@ def request_for(
         correct=tuple(p for p in within if candidates[p].correct),
         attempts=tuple(attempts),
         tried=frozenset(tried),
+        flagged=tuple(p for p in within if flagged[p]),
+        members=() if target is None else (*target.correct, *target.incorrect),
     )
 
 
