@@ -65,7 +65,7 @@ RuleVotesOption = Annotated[
 MostOption = Annotated[int, typer.Option("--most", help="Most operators of a rule, at most 6.")]
 
 
-def offline_author(aim: str | None, domain: str) -> OfflineAuthor | LiftAuthor:
+def offline_author(aim: str | None, domain: str, min_helped: int) -> OfflineAuthor | LiftAuthor:
     """The offline author of an aim.
 
     Raises:
@@ -77,7 +77,7 @@ def offline_author(aim: str | None, domain: str) -> OfflineAuthor | LiftAuthor:
     chosen = aim or ("accuracy" if domain == "code" else "kind")
     if chosen not in ("kind", "accuracy"):
         raise InputError(f"Expected --aim kind or accuracy. Got {aim!r}.")
-    return OfflineAuthor() if chosen == "kind" else LiftAuthor()
+    return OfflineAuthor() if chosen == "kind" else LiftAuthor(min_helped=min_helped)
 
 
 def votes_of(text: str) -> Votes:

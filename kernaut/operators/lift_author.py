@@ -32,12 +32,13 @@ class LiftAuthor:
 
     Args:
         drawn: symptoms considered in one attempt.
+        min_helped: tasks that the gate asks an operator to help.
     """
 
     name = "offline, by lift"
 
-    def __init__(self, drawn: int = DRAWN) -> None:
-        self._drawn = drawn
+    def __init__(self, drawn: int = DRAWN, min_helped: int = MIN_HELPED) -> None:
+        self._drawn, self._min_helped = drawn, min_helped
 
     def write(self, request: Request, domain: Domain, electorate: Electorate, desk: Any = None) -> Operator | None:
         """The new operator of a few drawn symptoms by which training selection accuracy rises most; None when it rises by none."""
@@ -50,7 +51,7 @@ class LiftAuthor:
         drawn = rng.choice(able, size=min(self._drawn, len(able)), replace=False, p=weights / weights.sum())
         care = float(rng.choice(CARES))
         places = np.flatnonzero(electorate.visible)
-        goal = Goal(electorate, request, care)
+        goal = Goal(electorate, request, care, self._min_helped)
         thresholds, flags = _singles(table[places], symptoms, [int(number) for number in drawn])
         if not thresholds:
             return None
@@ -82,11 +83,12 @@ class Goal:
         electorate: the training electorate.
         request: its pool's flags, and its target.
         care: how many standard errors.
+        min_helped: fewest tasks helped.
     """
 
-    def __init__(self, electorate: Electorate, request: Request, care: float) -> None:
+    def __init__(self, electorate: Electorate, request: Request, care: float, min_helped: int = MIN_HELPED) -> None:
         seen = electorate.visible
-        self._panel, self._care = Panel.of(electorate), care
+        self._panel, self._care, self._min_helped = Panel.of(electorate), care, min_helped
         flagged, members = np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool)
         flagged[list(request.flagged)] = True
         members[list(request.members)] = True
@@ -102,7 +104,7 @@ class Goal:
         difference = self._panel.accuracy(flags | self._flagged) - self._before
         helped, hurt = (difference > 1e-12).sum(-1), (difference < -1e-12).sum(-1)
         worth = difference.mean(-1) - self._care * difference.std(-1) / np.sqrt(self._panel.tasks)
-        able = (helped >= MIN_HELPED) & (helped > hurt)
+        able = (helped >= self._min_helped) & (helped > hurt)
         if self._members.any():
             faulty, correct = self._members & ~self._panel.correct, self._members & self._panel.correct
             able &= flags[:, faulty].any(-1) & ~flags[:, correct].all(-1)

@@ -16,6 +16,7 @@ from kernaut.evaluation.engine import ordered_stream
 from kernaut.operators.authoring import OfflineAuthor, OperatorAuthor
 from kernaut.operators.composition import Votes, vote
 from kernaut.operators.domain import Domain
+from kernaut.operators.lift_author import LiftAuthor
 from kernaut.operators.loop import LoopOptions, evolve
 from kernaut.operators.model_judge import Judged
 from kernaut.operators.nulls import benjamini_hochberg, sign_flips
@@ -76,7 +77,7 @@ def run_campaign(
     begin(archive, campaign, electorate, strategy=options.arm, seed=options.seed, runs=runs, options=recorded)
     left = [index for index in range(runs) if not is_closed(archive, campaign, index)]
     alone = min(workers, len(left)) <= 1
-    if not alone and isinstance(author, OfflineAuthor):
+    if not alone and isinstance(author, (OfflineAuthor, LiftAuthor)):
         domain.measure(electorate)  # once, before it goes to the processes
     work = [
         _Work(

@@ -40,7 +40,18 @@ def test_a_campaign_is_measured_composed_replayed_analysed_and_exported(
     report = json.loads(run("cegar", "report", *common).stdout)
     assert set(report["electorates"]) == {"train", "unseen"}
     assert "plurality comparator" in report["electorates"]["unseen"]["rules"]
-    composed = run("cegar", "compose", *common, "--out", "rule.json")
+    assert report["tasks"]["visible"] == "suite"
+    samples = Path("samples.jsonl")
+    records = [json.loads(line) for line in Path(TASKS).read_text(encoding="utf-8").splitlines()]
+    bodies = [
+        (record["task_id"], body) for record in records for body in (record["canonical_solution"], "    return 0\n")
+    ]
+    lines = [json.dumps({"task_id": task, "completion": body}) for task, body in bodies]
+    samples.write_text("\n".join(lines), encoding="utf-8")
+    other = run("cegar", "report", *common, "--votes", "best", "--transfer-samples", samples)
+    assert other.exit_code == 0, other.output
+    assert set(json.loads(other.stdout)["electorates"]) == {"train", "transfer", "unseen"}
+    composed = run("cegar", "compose", *common, "--votes", "best", "--out", "rule.json")
     assert composed.exit_code == 0, composed.output
     exported = run("cegar", "export", "--rule", "rule.json", "--out", "rule.py")
     assert exported.exit_code == 0, exported.output
@@ -64,6 +75,8 @@ def test_another_electorate_is_refused(run: Run, grown: dict[str, Any], cache: P
         (("run", "--arm", "other"), "an arm of collision"),
         (("run", "--calls", 61), "1 to 60 calls"),
         (("run", "--visible", "nothing"), "suite or prompt"),
+        (("run", "--tasks", TASKS, "--limit", 1, "--aim", "high"), "--aim kind or accuracy"),
+        (("report", "--votes", "most"), "1 to 4, or best"),
         (("run", "--tasks", "missing.jsonl"), "missing.jsonl"),
         (("report", "--archive", "missing.sqlite"), "missing.sqlite"),
     ],
