@@ -1,6 +1,7 @@
 """Which of an archive's kernels to trust on a user's table, with the reasons in words.
 
-All rows fit; a rule of domain ``kernels`` judges each fit, and kernels are weighed by marginal likelihood among those it keeps.  No label is known here, so nothing is scored.
+All rows fit; a rule of domain ``kernels`` judges each fit, and kernels are weighed by marginal likelihood among those it keeps, over all columns and with one or two left out,
+which also says how much each column matters.  No label is known here, so nothing is scored.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from kernaut.episodes.table import Table
 from kernaut.errors import InputError
 from kernaut.evaluation.references import fixed_grid
 from kernaut.evaluation.subject import program_subject
+from kernaut.operators.kernel_coordinates import fit_coordinates
 from kernaut.operators.kernel_domain import KernelDomain
 from kernaut.operators.kernel_fits import fit_subjects, only
-from kernaut.operators.mixture import likelihood_weights
 from kernaut.operators.records import ABSTAIN
 from kernaut.operators.rules import Rule
 from kernaut.scoring.predictive import crps_gaussian
@@ -64,7 +65,9 @@ def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict
     electorate = domain.electorate("train")
     verdicts = [domain.examine(operator, electorate) for operator in rule.operators]
     flags = rule.flags(domain, electorate)
-    weights = likelihood_weights(fits.best_log_likelihood, ~flags)
+    (fewer,) = fit_coordinates([subjects[place] for place in places], [episode], resolve=archive.program)
+    over_columns = fewer.weights(~flags)
+    weights, relevance = over_columns.sum(1), fewer.relevance(over_columns)
     loo = crps_gaussian(fits.loo_mean, fits.loo_sd, np.broadcast_to(episode.fit_targets, fits.loo_mean.shape)).mean(-1)
     rows = []
     for number, place in enumerate(places):
@@ -92,6 +95,9 @@ def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict
         "rule": rule.to_json(),
         "all_flagged": bool(flags.all()),
         "recommended": rows[0],
+        "columns": [
+            {"name": name, "relevance": float(share)} for name, share in zip(table.columns, relevance, strict=True)
+        ],
         "kernels": rows,
     }
 

@@ -22,6 +22,7 @@ from kernaut.operators.code_labels import Labeller
 from kernaut.operators.code_operators import COMPARATOR
 from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, single_suites, with_examples
 from kernaut.operators.domain import Domain
+from kernaut.operators.kernel_coordinates import CoordinateFits, fit_coordinates
 from kernaut.operators.kernel_domain import KernelDomain
 from kernaut.operators.kernel_fits import crps_of, fit_subjects, only
 from kernaut.operators.kernel_use import Candidates
@@ -199,7 +200,14 @@ def _kernels(options: DomainOptions, archive: Archive, held_out: bool) -> Kernel
         validated=int(on_validation[: first or len(subjects)].argmin()),
         training=scores[chosen],
     )
-    return KernelDomain(fits, candidates.reference, candidates=candidates)
+    programs_by_id = {candidate.program.id: candidate.program for candidate in archive.candidates()}
+
+    def fewer(name: str) -> list[CoordinateFits]:
+        return fit_coordinates(subjects, [record.episode for record in fits[name]], resolve=programs_by_id.__getitem__)
+
+    return KernelDomain(
+        fits, candidates.reference, candidates=candidates, coordinates=None if made.coordinates else fewer
+    )
 
 
 def _best_of_families(references: Sequence[Subject], scores: NDArray[np.float64]) -> list[int]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.code_labels import Bench
 from kernaut.operators.domain import unasked
+from kernaut.operators.kernel_coordinates import CoordinateFits
 from kernaut.operators.kernel_fits import EpisodeFits, crps_of
 from kernaut.operators.kernel_symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.kernel_use import Candidates, uses
@@ -41,6 +42,7 @@ class KernelDomain:
         reference: which kernel is the train-selected reference.
         candidates: the kernels, where it is asked what a rule is worth.
         labelled: whether query targets are known; without, all candidates count as correct.
+        coordinates: fits the same kernels on fewer coordinates of an electorate's episodes; None where inputs have roles.
         done: called with episodes done and their number.
     """
 
@@ -48,12 +50,14 @@ class KernelDomain:
     reference: int
     candidates: Candidates | None = None
     labelled: bool = True
+    coordinates: Callable[[str], Sequence[CoordinateFits]] | None = None
     done: Callable[[int, int], None] | None = None
     name: str = "kernels"
     synthetic: str = ""
     _made: dict[str, Electorate] = field(default_factory=dict)
     _verdicts: dict[tuple[str, str], Verdicts] = field(default_factory=dict)
     _tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    _fewer: dict[str, Sequence[CoordinateFits]] = field(default_factory=dict)
 
     @property
     def interface(self) -> str:
@@ -148,7 +152,11 @@ class KernelDomain:
 
     def worth(self, electorate: Electorate, flags: Flags) -> Mapping[str, Any]:
         """Mean CRPS of the kernel chosen and of the mixture formed, with and without the rule."""
-        return {} if self.candidates is None else uses(self.fits[electorate.name], flags, self.candidates)
+        if self.candidates is None:
+            return {}
+        if self.coordinates is not None and electorate.name not in self._fewer:
+            self._fewer[electorate.name] = self.coordinates(electorate.name)
+        return uses(self.fits[electorate.name], flags, self.candidates, self._fewer.get(electorate.name))
 
     def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
         """A fit and its episode."""

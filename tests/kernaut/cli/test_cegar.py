@@ -116,6 +116,9 @@ def test_advice_says_why_in_words(run: Run, tmp_path: Path) -> None:
     assert advice["rows_used"] == 12
     assert sum(kernel["weight"] for kernel in advice["kernels"]) == pytest.approx(1.0)
     assert advice["recommended"] == advice["kernels"][0]
+    assert [column["name"] for column in advice["columns"]] == ["a", "b"]
+    a, b = (column["relevance"] for column in advice["columns"])
+    assert a > 0.9 > b  # y is the square of a
     for kernel in advice["kernels"]:
         assert kernel["trusted"] or (len(kernel["reasons"]) >= 2 and "Do not trust" in kernel["in_words"])
         assert advice["all_flagged"] or kernel["trusted"] or kernel["weight"] == 0.0
