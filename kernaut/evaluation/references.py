@@ -30,7 +30,7 @@ Grid = dict[str, list[dict[str, Any]]]
 
 
 def fixed_grid() -> list[Subject]:
-    """The reference kernels of benchmarks on the unit cube: 59 kernels of 10 families.
+    """The reference kernels of benchmarks on the unit cube: 54 kernels of 10 families.
 
     Spectral mixture starts are drawn from named streams: weights from a flat Dirichlet, frequencies uniform in [0, 2] cycles a unit, bandwidths log-uniform in
     [0.1, 1], the same in every coordinate.

@@ -110,12 +110,13 @@ def benchmark_report(
         The report of protocol section 11.
 
     Raises:
-        InputError: for an unknown benchmark, or a selection made for another one or without its archive.
+        InputError: for an unknown benchmark, episodes that cannot be drawn, or a selection made for another benchmark or without its archive.
         ArchiveError: when the archive is not the one that was selected from.
     """
     settings = options.settings()
     for setting in settings:
         require_per_family(setting.per_family, setting.made().most_per_family)
+        setting.episodes()
     if selection is not None:
         programs = [_selected(options, archive, selection)]
     subjects, winners = _references(options, workers, on_reference)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import pytest
 
 from kernaut.archive.store import Archive
+from kernaut.digest import FrozenMapping
 from kernaut.errors import ArchiveError, InputError
 from kernaut.plugins import bundled
 from kernaut.program.program import KernelProgram, load_candidate
 from kernaut.sandbox.limits import Limits
+from kernaut.search import benchmarking
 from kernaut.search.benchmarking import BenchmarkOptions, archive_programs, benchmark_report
 from kernaut.search.candidates import verified_candidate
 from kernaut.search.selection import select
@@ -47,6 +50,20 @@ def test_the_published_values_of_the_dual_warp_fold() -> None:
     matern = next(found for found in report["candidates"] if found["name"] == "matern52-lengthscale-0.5")
     assert round(matern["splits"]["test"]["predictive"]["mean_crps"], 4) == 0.6117
     assert report["looks"] == {"validation": 1, "test": 1}
+
+
+def test_episodes_that_cannot_be_drawn_are_refused_before_anything_is_scored(
+    archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patients = json.loads(bundled("data", "glucose", "training.json").read_text())
+    del patients["adolescent#003"]
+    (tmp_path / "patients.json").write_text(json.dumps(patients))
+    monkeypatch.setattr(benchmarking, "family_winners", lambda *given, **more: pytest.fail("scored"))
+    made_with = FrozenMapping({"data": str(tmp_path / "patients.json")})
+    options = BenchmarkOptions("glucose", splits=("train", "validation"), bo_steps=0, benchmark_options=made_with)
+    with pytest.raises(InputError, match="Expected patient adolescent#003"):
+        benchmark_report(options, archive=archive, programs=archive_programs(archive))
+    assert archive.looks("glucose") == {"validation": 0, "test": 0}
 
 
 def test_candidates_stand_in_the_order_of_identifiers_with_every_reference_family(archive: Archive) -> None:
