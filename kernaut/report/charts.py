@@ -117,7 +117,7 @@ def elite_chart(report: Mapping[str, Any]) -> Picture:
         color=alt.Color(
             "crps:Q",
             title=["mean CRPS on", "meta-training", "(lower is better)"],
-            scale=alt.Scale(scheme="viridis", reverse=True),
+            scale=_scale(values, scheme="viridis", reverse=True),
         ),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("crps:Q", format=".4f")],
     )
@@ -131,6 +131,13 @@ def elite_chart(report: Mapping[str, Any]) -> Picture:
     return chart_picture(
         _styled(faceted), f"Elite grid, mean CRPS on meta-training of the best program in each cell. {words}."
     )
+
+
+def _scale(values: Sequence[float], **options: Any) -> alt.Scale:
+    """A scale over values; around the only one, which Vega would otherwise call 0."""
+    if len(set(values)) == 1:
+        return alt.Scale(domain=[round(values[0] + side, 6) for side in (-0.05, 0.05)], nice=False, **options)
+    return alt.Scale(**options) if options else alt.Scale(zero=False, padding=12)
 
 
 def selection_chart(report: Mapping[str, Any], validation: Mapping[str, float], choice: str) -> Picture:
@@ -151,14 +158,21 @@ def selection_chart(report: Mapping[str, Any], validation: Mapping[str, float], 
         for entry in _accepted(report)
         if entry["candidate_id"] in validation
     ]
-    scale = alt.Scale(zero=False, padding=12)
     roles = ["selected", "other candidates"]
     points = (
         alt.Chart(alt.Data(values=rows))
         .mark_point(filled=True, size=110, opacity=1)
         .encode(
-            x=alt.X("train:Q", title="mean CRPS on meta-training (lower is better)", scale=scale),
-            y=alt.Y("validation:Q", title="mean CRPS on validation (lower is better)", scale=scale),
+            x=alt.X(
+                "train:Q",
+                title="mean CRPS on meta-training (lower is better)",
+                scale=_scale([row["train"] for row in rows]),
+            ),
+            y=alt.Y(
+                "validation:Q",
+                title="mean CRPS on validation (lower is better)",
+                scale=_scale([row["validation"] for row in rows]),
+            ),
             color=alt.Color("role:N", title=None, scale=alt.Scale(domain=roles, range=[VERMILLION, BLUE])),
             shape=alt.Shape("role:N", title=None, scale=alt.Scale(domain=roles, range=["diamond", "circle"])),
             tooltip=[

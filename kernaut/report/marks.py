@@ -137,6 +137,9 @@ def _cross(frame: Frame, mark: dict[str, Any]) -> str:
 
 def _rule(frame: Frame, mark: dict[str, Any]) -> str:
     x, y = mark["at"]
+    place = float(frame.x(x) - frame.left) if x is not None else float(frame.y(y) - frame.top)
+    if not 0.0 <= place <= (frame.width if x is not None else frame.height):
+        return ""
     if x is not None:
         place, end = float(frame.x(x)), frame.top + frame.height
         return f'<line x1="{place:.1f}" y1="{frame.top}" x2="{place:.1f}" y2="{end}" stroke="#aaaaaa"/>'

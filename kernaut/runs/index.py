@@ -92,8 +92,13 @@ def read_run(directory: str | Path) -> FoundRun:
 
 
 def finished_run(root: str | Path, notebook: Path, parameters: Mapping[str, Any]) -> FoundRun | None:
-    """The latest finished run of this notebook's present text with these parameters; None when there is none."""
+    """The latest finished run of this notebook's present text with these parameters; None when there is none.
+
+    None too for a notebook whose metadata say ``"kernaut": {"anew": true}``: equal parameters give it another result when what it reads has changed.
+    """
     digest = notebook_digest(notebook)
+    if _read(notebook).get("metadata", {}).get("kernaut", {}).get("anew"):
+        return None
     for run in reversed(find_runs(root, notebook.stem)):
         same = run.state == "done" and run.digest == digest and dict(run.parameters) == dict(parameters)
         if same and (run.directory / "report.json").is_file():

@@ -19,6 +19,7 @@ GROWTH = 10.0
 """Megabytes by which a kernel may grow from the third slider minute to the last; the first ones fill caches."""
 NOTEBOOKS: dict[str, dict[str, object]] = {
     "tour": {"runs": 1},
+    "collisions": {"calls": 3, "size": 8},
     "kernel_playground": {"dimension": 1},
     "inspect_archive": {},
     "episode_fits": {},
@@ -43,7 +44,7 @@ def test_no_process_outlives_restart_and_run_all(name: str, lab: tuple[str, Path
     page = watched.page
     wait_for_report(lab[1], page)
     page.evaluate('window.jupyterapp.commands.execute("notebook:restart-run-all"), 0')
-    page.locator(".jp-Dialog").get_by_role("button", name="Restart").click()
+    page.locator(".jp-Dialog").get_by_role("button", name="Confirm").click()
     wait_for_report(lab[1], page)
     page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
     print(name, "has", len(marked() - server), "processes")

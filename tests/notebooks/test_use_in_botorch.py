@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kernaut.plugins import bundled
 from kernaut.runs.notebook import run_notebook
+from tests.notebooks.executed import outputs_of
 
 NOTEBOOK = bundled("notebooks", "use_in_botorch.ipynb")
 
@@ -17,3 +18,4 @@ def test_a_loop_with_an_exported_kernel_finds_better_points(tmp_path: Path) -> N
     module = result.directory / result.report["files"]["module"]
     assert "import kernaut" not in module.read_text(encoding="utf-8")
     assert (result.directory / "optimization.png").stat().st_size > 5_000
+    assert any("image/png" in output.get("data", {}) for output in outputs_of(result.notebook))

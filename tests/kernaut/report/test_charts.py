@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -44,6 +45,13 @@ def test_the_selected_candidate_is_marked(campaign: dict[str, Any]) -> None:
     roles = {row["name"]: (row["role"], row["train"], row["validation"]) for row in values(picture.spec)}
     assert roles["name_aa11"] == ("selected", 0.58, 0.5)
     assert roles["name_bb22"] == ("other candidates", 0.52, 0.54)
+
+
+def test_a_single_candidate_stands_at_its_value(campaign: dict[str, Any]) -> None:
+    campaign = {**campaign, "accepted": campaign["accepted"][:1], "elites": campaign["elites"][:1]}
+    spec = json.dumps(selection_chart(campaign, {"aa11": 0.5}, "aa11").spec)
+    assert '"domain": [0.53, 0.63]' in spec and '"domain": [0.45, 0.55]' in spec
+    assert '"domain": [0.53, 0.63]' in json.dumps(elite_chart(campaign).spec)
 
 
 def test_families_are_compared(benchmark_report: dict[str, Any]) -> None:

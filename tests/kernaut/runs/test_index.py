@@ -38,6 +38,15 @@ def test_the_latest_finished_run_of_equal_text_and_parameters_is_found(tmp_path:
     assert finished_run(root, notebook, {"seed": 0}) is None
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_notebook_that_reads_what_changes_is_run_anew(anew: bool, tmp_path: Path) -> None:
+    notebook = tmp_path / "tiny.ipynb"
+    notebook.write_text(json.dumps({"cells": [], "metadata": {"kernaut": {"anew": anew}}}))
+    folder = made_run(tmp_path / "runs", "1", {}, state="done", notebook_digest=notebook_digest(notebook))
+    (folder / "report.json").write_text("{}")
+    assert (finished_run(tmp_path / "runs", notebook, {}) is None) == anew
+
+
 def test_a_run_without_an_end_is_running_and_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     assert read_run(made_run(tmp_path, "1", {"a": None})).state == "running"
     with pytest.raises(InputError, match="folder of a run"):
