@@ -32,7 +32,7 @@ def policy_chart(report: Mapping[str, Any], measure: str = "raw") -> Picture:
         raise InputError(f"Expected a measure of raw or clipped. Got {measure!r}.")
     rows = [
         {
-            "policy": _name(run),
+            "policy": policy_name(run),
             "regret": run[measure]["macro"]["mean"],
             "lower": run[measure]["macro"]["interval"][0],
             "upper": run[measure]["macro"]["interval"][1],
@@ -63,12 +63,12 @@ def learning_chart(report: Mapping[str, Any]) -> Picture:
     """
     runs = _runs(report)
     rows = [
-        {"policy": _name(run), "family": family, "query": place + 1, "regret": value}
+        {"policy": policy_name(run), "family": family, "query": place + 1, "regret": value}
         for run in runs
         for family, found in run["auc_queries"]["families"].items()
         for place, value in enumerate(found["curve"])
     ]
-    names = [_name(run) for run in runs]
+    names = [policy_name(run) for run in runs]
     lines = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(point=alt.OverlayMarkDef(filled=True, size=40))
@@ -83,7 +83,7 @@ def learning_chart(report: Mapping[str, Any]) -> Picture:
     )
     families = sorted({row["family"] for row in rows})
     chart = lines.facet(column=alt.Column("family:N", title=None, sort=families))
-    words = "; ".join(f"{_name(run)} area {run['auc_queries']['macro']:.3f}" for run in runs)
+    words = "; ".join(f"{policy_name(run)} area {run['auc_queries']['macro']:.3f}" for run in runs)
     return chart_picture(
         _styled(chart), f"Learning curves on {', '.join(families)}; mean regret over queries: {words}."
     )
@@ -101,17 +101,17 @@ def difficulty_chart(report: Mapping[str, Any], floor: str = "random", ceiling: 
         InputError: when one of the two is not in the report.
     """
     runs = _runs(report)
-    names = [_name(run) for run in runs]
+    names = [policy_name(run) for run in runs]
     if missing := {floor, ceiling} - set(names):
         raise InputError(
             f"Expected the policies {floor} and {ceiling} in the report. Got none of {', '.join(missing)}."
         )
     rows = [
         {
-            "policy": _name(run),
+            "policy": policy_name(run),
             "family": family,
             "regret": found["mean"],
-            "role": {floor: "floor", ceiling: "ceiling"}.get(_name(run), "other policies"),
+            "role": {floor: "floor", ceiling: "ceiling"}.get(policy_name(run), "other policies"),
         }
         for run in runs
         for family, found in run["raw"]["families"].items()
@@ -141,7 +141,7 @@ def _runs(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return runs
 
 
-def _name(run: Mapping[str, Any]) -> str:
+def policy_name(run: Mapping[str, Any]) -> str:
     """The policy, with the kernel's name where one was chosen."""
     kernel = run["options"].get("kernel") if isinstance(run["options"], Mapping) else None
     if not isinstance(kernel, Mapping):

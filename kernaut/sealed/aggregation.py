@@ -125,17 +125,31 @@ def hierarchical_interval(families: Sequence[Array], *, macro: bool, name: str) 
     Returns:
         Lower and upper end.
     """
+    lower, upper = curve_interval([values[:, :, None] for values in families], macro=macro, name=name)
+    return float(lower[0]), float(upper[0])
+
+
+def curve_interval(families: Sequence[Array], *, macro: bool, name: str) -> tuple[Array, Array]:
+    """The same for a mean curve: its lower and upper end at each of ``q`` queries, from one set of resamples.
+
+    Args:
+        families: one ``instances x seeds x q`` array of regrets for each family.
+        macro: whether families weigh equally (else instances do).
+        name: of the random stream.
+    """
     rng = generator("sealed", "bootstrap", name)
-    means = np.empty((RESAMPLES, len(families)))
+    width = families[0].shape[2]
+    means = np.empty((len(families), RESAMPLES, width))
     for place, values in enumerate(families):
-        count, seeds = values.shape
+        count, seeds, _ = values.shape
         instances = rng.integers(0, count, (RESAMPLES, count))
         chosen = rng.integers(0, seeds, (RESAMPLES, count, seeds))
-        means[:, place] = values[instances[:, :, None], chosen].mean(axis=(1, 2))
+        for query in range(width):
+            means[place, :, query] = values[:, :, query][instances[:, :, None], chosen].mean(axis=(1, 2))
     weights = np.ones(len(families)) if macro else np.array([len(values) for values in families], dtype=np.float64)
-    totals = means @ (weights / weights.sum())
-    lower, upper = np.quantile(totals, [0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)])
-    return float(lower), float(upper)
+    totals = np.tensordot(weights / weights.sum(), means, axes=1)
+    lower, upper = np.quantile(totals, [0.5 * (1.0 - LEVEL), 0.5 * (1.0 + LEVEL)], axis=0)
+    return lower, upper
 
 
 def _entry(run: Run, rows: Mapping[str, LedgerRow], limit: float | None, details: bool) -> dict[str, Any]:
@@ -198,20 +212,47 @@ def _means(families: Mapping[str, Array], name: str) -> dict[str, Any] | None:
 
 
 def _query_auc(run: Run, rows: Mapping[str, LedgerRow], families: Sequence[str]) -> dict[str, Any]:
-    curves: dict[str, Any] = {}
-    for family in families:
-        lines = [
-            learning_curve(run.episodes[i, seed], row)
-            for i, row in rows.items()
-            if row.family == family
-            for seed in run.seeds
-        ]
-        width = max(len(line) for line in lines)
-        full = np.array([np.concatenate([line, np.full(width - len(line), line[-1])]) for line in lines])
-        finite = np.where(np.isfinite(full), full, WORST_REGRET)
-        curve = finite.mean(axis=0)
-        curves[family] = {"curve": curve.tolist(), "auc": float(curve.mean())}
-    return {"families": curves, "macro": float(np.mean([c["auc"] for c in curves.values()])) if curves else None}
+    """Mean learning curves with their intervals, of each family and over all; where horizons differ, shorter ones stay level."""
+    curves = {family: _curves(run, [row for row in rows.values() if row.family == family]) for family in families}
+    found: dict[str, Any] = {}
+    for family, values in curves.items():
+        curve = values.mean(axis=(0, 1))
+        found[family] = {
+            **_with_interval(curve, [values], True, f"{run.policy}|curve|{family}"),
+            "auc": float(curve.mean()),
+        }
+    macro = float(np.mean([c["auc"] for c in found.values()])) if found else None
+    if not found:
+        return {"families": found, "macro": macro, "curves": None}
+    width = max(values.shape[2] for values in curves.values())
+    full = [_level(values, width) for values in curves.values()]
+    instances = np.concatenate([values.mean(axis=1) for values in full])
+    over_all = {
+        "micro": _with_interval(instances.mean(axis=0), full, False, f"{run.policy}|curve|micro"),
+        "macro": _with_interval(
+            np.mean([values.mean(axis=(0, 1)) for values in full], axis=0), full, True, f"{run.policy}|curve|macro"
+        ),
+    }
+    return {"families": found, "macro": macro, "curves": over_all}
+
+
+def _curves(run: Run, rows: Sequence[LedgerRow]) -> Array:
+    """``instances x seeds x q`` learning curves of one family; what is not finite counts as a failure does."""
+    lines = [[learning_curve(run.episodes[row.task_id, seed], row) for seed in run.seeds] for row in rows]
+    width = max(len(line) for seeds in lines for line in seeds)
+    full = np.array([[_level(line, width) for line in seeds] for seeds in lines])
+    return np.where(np.isfinite(full), full, WORST_REGRET)
+
+
+def _level(values: Array, width: int) -> Array:
+    """Curves along the last axis that keep their last value up to ``width``."""
+    missing = [(0, 0)] * (values.ndim - 1) + [(0, width - values.shape[-1])]
+    return np.pad(values, missing, mode="edge")
+
+
+def _with_interval(curve: Array, families: Sequence[Array], macro: bool, name: str) -> dict[str, Any]:
+    lower, upper = curve_interval(families, macro=macro, name=name)
+    return {"curve": curve.tolist(), "lower": lower.tolist(), "upper": upper.tolist()}
 
 
 def _second_auc(run: Run, rows: Mapping[str, LedgerRow], families: Sequence[str], limit: float) -> dict[str, Any]:

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from kernaut.errors import InputError
-from kernaut.sealed.aggregation import episode_regret, hierarchical_interval, learning_curve, report, seconds_auc
+from kernaut.sealed.aggregation import (
+    curve_interval,
+    episode_regret,
+    hierarchical_interval,
+    learning_curve,
+    report,
+    seconds_auc,
+)
 from kernaut.sealed.calibration import regret
 from kernaut.sealed.runs import Run
 
@@ -168,3 +175,30 @@ def test_rankings_put_raw_first_and_count_registrations(desk: Any, rng: np.rando
     order = [entry["regret"] for entry in found["rankings"]["raw"]["macro"]]
     assert order == sorted(order) and len(order) == 3
     assert [entry["policy"] for entry in found["runs"]] == ["a", "b", "b"]
+
+
+def test_curves_come_with_intervals_of_the_same_resamples_as_means(desk: Any, rng: np.random.Generator) -> None:
+    values = rng.random((5, 3, 4))
+    lower, upper = curve_interval([values, values[:2] + 1.0], macro=True, name="z")
+    for query in range(4):
+        single = [values[:, :, query], values[:2, :, query] + 1.0]
+        assert hierarchical_interval(single, macro=True, name="z") == pytest.approx((lower[query], upper[query]))
+    run = filled(desk, "p", rng)
+    (entry,) = report(desk.book.ledger, [run], [run])["runs"]
+    families = entry["auc_queries"]["families"]
+    for family, found in families.items():
+        lines = [
+            learning_curve(run.episodes[task, seed], desk.book.ledger.row(task))
+            for task, seed in run.episodes
+            if desk.book.ledger.row(task).family == family
+        ]
+        np.testing.assert_allclose(found["curve"], np.mean(lines, axis=0))
+        assert all(
+            low <= mean <= high for low, mean, high in zip(found["lower"], found["curve"], found["upper"], strict=True)
+        )
+    width = max(len(found["curve"]) for found in families.values())
+    level = [[*f["curve"], *f["curve"][-1:] * (width - len(f["curve"]))] for f in families.values()]
+    np.testing.assert_allclose(entry["auc_queries"]["curves"]["macro"]["curve"], np.mean(level, axis=0))
+    micro = entry["auc_queries"]["curves"]["micro"]
+    assert len({len(values) for values in micro.values()}) == 1
+    assert micro["lower"][-1] < micro["curve"][-1] < micro["upper"][-1]
