@@ -18,6 +18,9 @@ def select_candidates(connection: Connection) -> tuple[CandidateRecord, ...]:
     """Programs that may be selected, by identifier: accepted in a closed run, or in an open one with a transcript, or imported.
 
     An interrupted run that kept a transcript goes on where it was; what it got accepted is not taken back.
+
+    Raises:
+        ArchiveError: when one of them is no longer stored.
     """
     table, runs, imports, said = schema.accepted, schema.runs, schema.imports, schema.transcripts
     converses = exists().where((said.c.campaign_id == runs.c.campaign_id) & (said.c.run_index == runs.c["index"]))
@@ -33,6 +36,11 @@ def select_candidates(connection: Connection) -> tuple[CandidateRecord, ...]:
     for key, origin in connection.execute(select(imports.c.program_id, imports.c.origin)):
         origins.setdefault(key, origin)
     programs = load_programs(connection, sorted(origins))
+    if missing := sorted(set(origins) - set(programs)):
+        raise ArchiveError(
+            f"Expected every candidate's program in the archive. Got none of {', '.join(missing)}.",
+            hint="See what else is damaged with kernaut archive check.",
+        )
     return tuple(CandidateRecord(programs[key], origins[key]) for key in sorted(origins))
 
 

@@ -137,6 +137,7 @@ def elite_drawing(view: CampaignView) -> Drawing:
     panels = []
     for growth in growths or [""]:
         panel = Panel(
+            "novelty; mean CRPS in the cells, lower (lighter) is better",
             title=f"feature growth: {growth}" if growth else "no elite yet", width=470, height=270,
             categories=tuple(map(_words, NICHES)), columns=tuple(map(_words, BANDS)),
         )  # fmt: skip
@@ -170,7 +171,8 @@ def lineage_drawing(view: CampaignView) -> Drawing:
     for style, label, group in ((3, "new root", roots), (0, "with a parent", others)):
         if group:
             scores = [e["scores"]["mean_crps"] for e in group]
-            panel.points([e["run"] + 1 for e in group], scores, style, label, hollow=style == 0)
+            shape = "circle" if style == 0 else "diamond"
+            panel.points([e["run"] + 1 for e in group], scores, style, label, hollow=style == 0, shape=shape)
     return drawing(
         [panel],
         f"Lineage of {len(entries)} accepted programs: {len(roots)} new roots, {joined} links from parent to child.",

@@ -120,8 +120,9 @@ class Panel:
     _marks: list[dict[str, Any]] = field(default_factory=list)
 
     def line(self, x: Any, y: Any, style: int = 0, label: str = "", *, width: float = 1.8, colour: str = "") -> None:
-        """A line in the colour and dash of :data:`STYLES`."""
+        """A line in the colour and dash of :data:`STYLES`; a solid one where the colour is given."""
         own, dash = STYLES[style % len(STYLES)]
+        dash = "" if colour else dash
         self._add("line", x, y, colour=colour or own, dash=dash, label=label, size=width)
 
     def step(self, x: Any, y: Any, label: str = "") -> None:
@@ -134,11 +135,19 @@ class Panel:
         self._add("band", x, low, high=np.asarray(high, float), colour=STYLES[style % len(STYLES)][0])
 
     def points(
-        self, x: Any, y: Any, style: int = 0, label: str = "", *, size: float = 3.5, hollow: bool = False
+        self,
+        x: Any,
+        y: Any,
+        style: int = 0,
+        label: str = "",
+        *,
+        size: float = 3.5,
+        hollow: bool = False,
+        shape: str = "circle",
     ) -> None:
-        """Round marks, filled or hollow."""
+        """Marks of a shape of :data:`kernaut.report.marks.SHAPES`, filled or hollow."""
         colour = STYLES[style % len(STYLES)][0]
-        self._add("points", x, y, colour=colour, label=label, size=size, hollow=hollow)
+        self._add("points", x, y, colour=colour, label=label, size=size, hollow=hollow, shape=shape)
 
     def cross(self, x: float, y: float) -> None:
         """A black cross."""
@@ -200,7 +209,8 @@ class Panel:
             vertical = self.y_range or padded(y, 0.0 if self.log_y else 0.06)
         if self.columns:
             return (-0.5, len(self.columns) - 0.5), vertical
-        return self.x_range or padded(xs[np.isfinite(xs)], 0.0), vertical
+        loose = {mark["kind"] for mark in data} == {"points"}
+        return self.x_range or padded(xs[np.isfinite(xs)], 0.03 if loose else 0.0), vertical
 
 
 def drawing(panels: Sequence[Panel], alt: str) -> Drawing:

@@ -22,6 +22,7 @@ from kernaut.fitting.grid import AMPLITUDES, NOISES, fit_grid
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.report.drawing import Drawing, Panel, drawing
 from kernaut.report.kernel_view import covariance
+from kernaut.report.marks import SHAPES
 from kernaut.report.page import Table, table
 from kernaut.scoring.predictive import predictive_scores
 
@@ -163,7 +164,8 @@ def residual_drawing(fits: Sequence[EpisodeFit]) -> Drawing:
     outside = []
     for place, fit in enumerate(fits):
         residuals = np.clip(fit.found.residuals(), -8.0, 8.0)
-        panel.points(fit.found.mean, residuals, place, fit.name[:40], hollow=bool(place % 2))
+        shape = tuple(SHAPES)[place % len(SHAPES)]
+        panel.points(fit.found.mean, residuals, place, fit.name[:40], hollow=bool(place % 2), shape=shape)
         outside.append(f"{fit.name}: {int((np.abs(residuals) > Z95).sum())} of {len(residuals)} outside the 95 % lines")
     return drawing([panel], f"Residuals in predictive deviations. {'; '.join(outside)}.")
 

@@ -168,6 +168,7 @@ def nearest_picture(kernel: EmbeddedKernel, look: Look) -> Drawing:
     panel = Panel("fingerprint distance (0: the same behaviour)", width=600, height=220)
     panel.categories = tuple(name for name, _ in found)
     panel.bars([value for _, value in found])
+    panel.x_range = (0.0, 1.04 * max(value for _, value in found) or 1.0)
     words = "Nearest reference kernels: " + "; ".join(f"{name} at {value:.3f}" for name, value in found[:3]) + "."
     return drawing([panel], words)
 

@@ -18,6 +18,13 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TICKS = 5
+SHAPES: dict[str, tuple[tuple[float, float], ...]] = {
+    "circle": (),
+    "square": ((-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)),
+    "triangle": ((0.0, -1.0), (1.0, 0.8), (-1.0, 0.8)),
+    "diamond": ((0.0, -1.1), (1.1, 0.0), (0.0, 1.1), (-1.1, 0.0)),
+}
+"""Corners of the marks of points, for a size of 1."""
 TITLE = 16
 """Where the foot of a title is [px]."""
 LEGEND = 16
@@ -124,10 +131,17 @@ def _band(frame: Frame, mark: dict[str, Any]) -> str:
 
 
 def _points(frame: Frame, mark: dict[str, Any]) -> str:
-    fill = "white" if mark["hollow"] else mark["colour"]
-    style = f'r="{mark["size"]}" fill="{fill}" stroke="{mark["colour"]}" stroke-width="1.2"'
     places = zip(frame.x(mark["x"]), frame.y(mark["y"]), strict=True)
-    return "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" {style}/>' for a, b in places if math.isfinite(b))
+    return "".join(_point(a, b, mark, mark["size"]) for a, b in places if math.isfinite(b))
+
+
+def _point(x: float, y: float, mark: dict[str, Any], size: float) -> str:
+    fill = "white" if mark["hollow"] else mark["colour"]
+    style = f'fill="{fill}" stroke="{mark["colour"]}" stroke-width="1.2"'
+    if mark["shape"] == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{size}" {style}/>'
+    corners = " ".join(f"{x + 1.25 * size * a:.1f},{y + 1.25 * size * b:.1f}" for a, b in SHAPES[mark["shape"]])
+    return f'<polygon points="{corners}" {style}/>'
 
 
 def _cross(frame: Frame, mark: dict[str, Any]) -> str:
@@ -230,10 +244,7 @@ def legend(frame: Frame, rows: Sequence[Sequence[dict[str, Any]]]) -> str:
         left, y = frame.left, frame.top - LEGEND * (len(rows) - number) + 9
         for mark in row:
             if mark["kind"] == "points":
-                fill = "white" if mark["hollow"] else mark["colour"]
-                parts.append(
-                    f'<circle cx="{left + 11:.1f}" cy="{y - 4}" r="3.5" fill="{fill}" stroke="{mark["colour"]}"/>'
-                )
+                parts.append(_point(left + 11, y - 4, mark, 3.5))
             elif mark["kind"] == "bars":
                 parts.append(
                     f'<rect x="{left + 4:.1f}" y="{y - 9}" width="14" height="10" fill="{mark["colour"]}" stroke="black" stroke-width="0.5"/>'

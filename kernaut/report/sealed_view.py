@@ -14,7 +14,8 @@ import numpy as np
 
 from kernaut.digest import loads_finite
 from kernaut.errors import InputError
-from kernaut.report.drawing import Drawing, Panel, drawing
+from kernaut.report.drawing import STYLES, Drawing, Panel, drawing
+from kernaut.report.marks import SHAPES
 from kernaut.report.page import Table, table
 from kernaut.report.sealed_charts import policy_name
 from kernaut.sealed.client import connect
@@ -24,6 +25,8 @@ MEASURES = ("raw", "clipped")
 MEANS = ("macro", "micro")
 MOST_POLICIES = 8
 """Lines that are told apart in one picture."""
+APART = 0.09
+"""How far policies stand apart at one query, so that their intervals do not hide each other [queries]."""
 PATIENCE = 2.0
 """Seconds that a view waits for a service."""
 
@@ -124,7 +127,7 @@ def policy_drawing(report: Mapping[str, Any], measure: str = "raw") -> Drawing:
 
 
 def budget_drawing(report: Mapping[str, Any], place: str = "macro", policies: Sequence[str] = ()) -> Drawing:
-    """Raw regret of the best output so far against queries used, a line a policy, with 95 % bands where the report holds them.
+    """Raw regret of the best output so far against queries used, a line a policy, with 95 % intervals where the report holds them.
 
     Args:
         report: a sealed report.
@@ -142,24 +145,26 @@ def budget_drawing(report: Mapping[str, Any], place: str = "macro", policies: Se
         raise InputError(f"Expected policies of {', '.join(known)}. Got {', '.join(unknown)}.")
     names = [name for name in known if not policies or name in policies][:MOST_POLICIES]
     panel = Panel(
-        "queries used", "raw regret of the best so far", title=_title(place), width=640, height=340, whole=True
+        "queries used", "raw regret of the best so far", title=_title(place), width=720, height=380, whole=True
     )
-    words, longest = [], 1
-    for name in names:
-        curve = _curve(known[name], place)
-        steps = np.arange(1, len(curve["curve"]) + 1)
-        style = list(known).index(name)
-        if "lower" in curve:
-            panel.band(steps, curve["lower"], curve["upper"], style)
-        longest = max(longest, len(steps))
-        words.append(f"{name} from {curve['curve'][0]:.3f} to {curve['curve'][-1]:.3f}")
-    for name in names:
-        curve = _curve(known[name], place)
-        steps = np.arange(1, len(curve["curve"]) + 1)
-        panel.line(steps, curve["curve"], list(known).index(name), name, width=2.2)
-    panel.x_range = (1.0, float(max(longest, 2)))
     panel.rule(y=1.0)
-    return drawing([panel], f"{_title(place)}: raw regret against queries, lower is better. {'; '.join(words)}.")
+    curves = [_curve(known[name], place) for name in names]
+    longest = max(len(curve["curve"]) for curve in curves)
+    panel.x_range = (0.5, longest + 0.5)
+    for number, (name, curve) in enumerate(zip(names, curves, strict=True)):
+        style = list(known).index(name)
+        steps = np.arange(1, len(curve["curve"]) + 1) + APART * (number - 0.5 * (len(names) - 1))
+        for step, low, high in zip(steps, curve.get("lower", ()), curve.get("upper", ()), strict=False):
+            panel.line([step, step], [low, high], style, width=1.1, colour=STYLES[style % len(STYLES)][0])
+        panel.line(steps, curve["curve"], style, name, width=1.6)
+        shape = tuple(SHAPES)[style % len(SHAPES)]
+        panel.points(steps, curve["curve"], style, hollow=bool(style % 2), size=3.2, shape=shape)
+    said = "; ".join(
+        f"{name} from {curve['curve'][0]:.3f} to {curve['curve'][-1]:.3f}"
+        for name, curve in zip(names, curves, strict=True)
+    )
+    bars = "; upright lines are 95 % intervals" if any("lower" in curve for curve in curves) else ""
+    return drawing([panel], f"{_title(place)}: raw regret against queries, lower is better{bars}. {said}.")
 
 
 def outcome_table(report: Mapping[str, Any]) -> Table:

@@ -53,3 +53,15 @@ def test_the_executed_notebook_shows_pictures_and_no_secret(result: RunResult) -
     text = result.notebook.read_text(encoding="utf-8")
     for path in (Path(result.directory).parent.parent / "home" / "tokens").glob("*"):
         assert path.read_text().strip() not in text
+
+
+def test_the_board_is_drawn_with_intervals_and_tasks(result: RunResult) -> None:
+    book = nbformat.read(result.notebook, as_version=4)
+    pages = [
+        output.data["text/html"]
+        for cell in book.cells
+        for output in cell.get("outputs", [])
+        if "text/html" in output.get("data", {})
+    ]
+    (board,) = [page for page in pages if "queries an episode" in page]
+    assert board.count("data:image/png") == 6 and "95 % intervals" in board

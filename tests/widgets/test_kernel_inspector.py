@@ -10,6 +10,7 @@ import pytest
 from kernaut.archive.store import Archive
 from kernaut.program.program import save_candidate
 from kernaut.program.templates import template
+from tests.widgets.conftest import delete_program, held
 from widgets.kernel_inspector import KernelInspector
 
 Make = Callable[[int], tuple[str, list[str]]]
@@ -125,6 +126,22 @@ def test_an_empty_archive_and_a_missing_program_are_messages(inspector: KernelIn
     assert "0123456789abcdef" in inspector.message
     with Archive.open(empty, read_only=True) as archive:
         assert archive.programs() == ()
+
+
+def test_an_archive_that_is_locked_and_a_program_deleted_meanwhile_are_messages(
+    inspector: KernelInspector, make_archive: Make
+) -> None:
+    path, ids = make_archive(2)
+    with held(path):
+        inspector.archive, inspector.origin = path, "archive"
+        assert "locked by another process" in inspector.message and inspector.drawn is None
+    inspector.archive = ""
+    inspector.archive = path
+    assert inspector.message == "" and inspector.drawn is not None
+    gone = next(key for key in ids if key != inspector.choice)
+    delete_program(path, gone)
+    inspector.pick_choice.value = gone
+    assert gone in inspector.message and inspector.drawn is None and not inspector.busy
 
 
 def test_the_static_form_holds_picture_source_and_evidence() -> None:

@@ -77,6 +77,18 @@ def test_a_legend_stands_above_the_axes_and_wraps() -> None:
     assert [node.text for node in root.iter(f"{SVG}text")].count("policy 0") == 1
 
 
+@pytest.mark.parametrize(("shape", "corners"), [("square", 4), ("triangle", 3), ("diamond", 4)])
+def test_points_have_shapes_and_room_at_the_sides(shape: str, corners: int) -> None:
+    panel = Panel()
+    panel.points([0.0, 1.0], [0.0, 1.0], 2, "marks", shape=shape)
+    root = ET.fromstring(drawing([panel], "marks").svg)
+    found = [node.attrib["points"].split() for node in root.iter(f"{SVG}polygon")]
+    assert [len(marks) for marks in found] == [corners] * 3  # two points, and the legend's
+    (frame,) = [rect.attrib for rect in root.iter(f"{SVG}rect") if rect.attrib.get("fill") == "none"]
+    left, right = float(frame["x"]), float(frame["x"]) + float(frame["width"])
+    assert all(left < float(corner.split(",")[0]) < right for marks in found[:2] for corner in marks)
+
+
 def test_bars_stand_on_others_and_spans_widen_the_axis() -> None:
     panel = Panel(categories=("a", "b"))
     panel.bars([1.0, 2.0], 2, "correct")

@@ -52,14 +52,15 @@ def test_policies_are_ordered_by_the_mean_that_is_asked_for() -> None:
     assert "bo (rbf) macro 0.410, micro 0.400" in policy_drawing(FULL).alt
 
 
-def test_regret_against_the_budget_has_a_band_a_policy_and_whole_queries() -> None:
+def test_regret_against_the_budget_has_an_interval_a_query_and_whole_queries() -> None:
     assert places_of(FULL) == ["macro", "micro", "haar", "loss"]
     drawn = budget_drawing(FULL, "micro")
-    assert drawn.svg.count("<polygon") == 3 and drawn.svg.count("<polyline") == 3
-    assert "ceiling from 0.040 to 1.020" in drawn.alt
+    assert drawn.svg.count("<polyline") == 3 + 3 * 2  # a line a policy, an interval a query of each
+    assert drawn.svg.count('r="3.2"') == 2 and drawn.svg.count("<polygon") == 4  # circles, squares and triangles
+    assert "ceiling from 0.040 to 1.020" in drawn.alt and "95 % intervals" in drawn.alt
     assert ">1.5<" not in drawn.svg and ">2<" in drawn.svg
     one = budget_drawing(FULL, "haar", ["random"])
-    assert one.svg.count("<polygon") == 1 and "ceiling" not in one.alt
+    assert one.svg.count("<polyline") == 3 and "ceiling" not in one.alt
     with pytest.raises(InputError, match="policies of ceiling"):
         budget_drawing(FULL, "haar", ["nobody"])
     with pytest.raises(InputError, match="macro, micro, haar, loss"):
@@ -67,7 +68,8 @@ def test_regret_against_the_budget_has_a_band_a_policy_and_whole_queries() -> No
 
 
 def test_a_report_of_an_earlier_version_has_families_alone() -> None:
-    assert budget_drawing(REPORT, "haar").svg.count("<polygon") == 0
+    drawn = budget_drawing(REPORT, "haar")
+    assert drawn.svg.count("<polyline") == 3 and "intervals" not in drawn.alt
     with pytest.raises(InputError, match="earlier version"):
         budget_drawing(REPORT, "macro")
 
