@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ import pytest
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
 from kernaut.operators.code_bank import sample_bank
+from kernaut.operators.code_domain import CodeDomain
 from kernaut.operators.code_labels import Labeller
 from kernaut.operators.code_tasks import load_tasks
 from kernaut.operators.domains import DomainOptions, code_tasks, open_domain
+from kernaut.operators.records import FLAG, PASS, Operator
 from tests.kernaut.operators.conftest import TASKS, task_records
 
 
@@ -58,3 +61,34 @@ def test_prompt_examples_that_the_reference_fails_are_dropped(tmp_path: Path, la
 def test_an_unknown_domain_names_the_known_ones(tmp_path: Path) -> None:
     with Archive.create(tmp_path / "a.sqlite") as archive, pytest.raises(InputError, match="code, kernels"):
         open_domain("poems", DomainOptions(), archive)
+
+
+KILLER = """
+    kinds = ().__class__.__base__.__subclasses__()
+    [kind for kind in kinds if kind.__name__ == '_wrap_close'][0].__init__.__globals__['_exit'](0)
+"""
+
+
+def test_a_candidate_that_ends_its_process_has_no_outcomes_and_spoils_no_others(
+    tasks_file: Path, tmp_path: Path
+) -> None:
+    right = TASKS["largest"][1]
+    lines = [{"task_id": "own/largest", "completion": f"    {right}\n"}] * 2
+    lines.insert(
+        1,
+        {
+            "task_id": "own/largest",
+            "completion": f"    if len(values) > 2:{KILLER.replace(chr(10), chr(10) + '    ')}\n    {right}\n",
+        },
+    )
+    path = tmp_path / "samples.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    samples = sample_bank(load_tasks(tasks_file)[0], path, cache=tmp_path)
+    assert [(sample.visible, sample.correct) for sample in samples] == [(True, True), (False, False), (True, True)]
+    shown = [replace(sample, visible=True) for sample in samples]
+    source = "def op(task, candidate, ctx):\n    return 'pass' if ctx.run(candidate, [[3, 9]])['ok'] else 'flag'\n"
+    for foreign in (["first"], []):
+        domain = CodeDomain(load_tasks(tasks_file)[0], {"first": shown}, 0, foreign=foreign)
+        electorate = next(e for e in (domain.electorate("train"), domain.electorate("unseen")) if e.candidates)
+        found = domain.examine(Operator(source, 2, "raises or ends"), electorate)
+        assert [int(code) for code in found.codes] == [PASS, FLAG, PASS]
