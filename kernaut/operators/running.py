@@ -204,8 +204,10 @@ def report(
                 "admitted": len(run.operators),
                 "calls": len(run.ledger),
                 "stopped": run.result["stopped"],
+                "votes": rule.votes,
+                "chosen": [operator.id for operator in rule.operators],
             }
-            for run in runs
+            for run, rule in zip(runs, rules, strict=True)
         ],
         "rule": {**together.to_json(), "search": None if search is None else search.to_json()},
         "electorates": results,
