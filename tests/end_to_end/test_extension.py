@@ -1,4 +1,4 @@
-"""The example extension beside a built wheel of Kernaut, in a fresh virtual environment: no key, no network."""
+"""The example extensions beside a built wheel of Kernaut, in a fresh virtual environment: no key, no network."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PIP = ("-m", "pip", "--disable-pip-version-check", "--quiet")
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a fresh environment with both wheels installed; torch and the like are those of the environment around."""
+    """The Python of a fresh environment with all wheels installed; torch and the like are those of the environment around."""
     folder = tmp_path_factory.mktemp("extension")
-    for source in (ROOT, ROOT / "examples" / "extension"):
+    for source in (ROOT, ROOT / "examples" / "extension", ROOT / "examples" / "texts"):
         build = [
             sys.executable,
             *PIP,
@@ -37,7 +37,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = place / "bin" / "python"
     site = place / "lib" / f"python{sysconfig.get_python_version()}" / "site-packages"
     wheels = sorted(str(path) for path in (folder / "wheels").glob("*.whl"))
-    assert len(wheels) == 2
+    assert len(wheels) == 3
     install = [sys.executable, *PIP, "install", "--no-deps", "--no-index", "--target", str(site), *wheels]
     done = subprocess.run(install, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -86,3 +86,23 @@ def test_the_extension_is_listed_and_searches_offline(python: Path) -> None:
     (accepted,) = report["accepted"]
     assert accepted["name"] == "six_waves"
     assert 0.0 < accepted["scores"]["mean_crps"] < 0.2
+
+
+def test_a_domain_of_a_package_grows_operators_and_reports(python: Path) -> None:
+    folder = python.parents[2]
+    listed = json.loads(kernaut(python, "extensions", "--group", "kernaut.domains"))["extensions"]
+    assert [(row["name"], row["package"]) for row in listed] == [("texts", "kernaut-texts")]
+    common = ["--domain", "texts", "--archive", folder / "t.sqlite"]
+    words = ["--options", '{"tasks": 12}', "--runs", 2, "--calls", 5, "--workers", 2]
+    grown = json.loads(kernaut(python, "cegar", "run", *common, *words))
+    assert grown["candidates"].startswith("Reports were written from templates")
+    assert all(run["admitted"] for run in grown["runs"])
+    report = json.loads(kernaut(python, "cegar", "report", *common))
+    assert list(report["electorates"]) == ["train", "unseen"]
+    assert report["electorates"]["unseen"]["rules"]["all runs: composition"]["tasks"] == 6
+    assert report["electorates"]["unseen"]["rules"]["perfect"]["accuracy"] == 1.0
+    assert json.loads(kernaut(python, "cegar", "replay", *common))["verdicts_changed"] == 0
+    kernaut(python, "cegar", "export", *common, "--out", folder / "rule.py")
+    asked = "import runpy; rule = runpy.run_path('rule.py'); print(rule['judge']({'unit': 'kg', 'years': [2021, 2022], 'rows': []}, {'text': 'A had 1 kg.'}, None))"
+    done = subprocess.run([str(python), "-I", "-c", asked], capture_output=True, text=True, check=True, cwd=folder)
+    assert done.stdout.strip() in ("flag", "pass")

@@ -20,15 +20,15 @@ from kernaut_texts.writing import Report, Table, reports, table
 SYNTHETIC = "Reports were written from templates, and their defects were planted; a result on them may not hold on reports that people or models wrote."
 INTERFACE = """\
 `task` is a mapping: `title`, `unit`, `years` (the earlier and the later one) and `rows`, a list of mappings with `name`, `before` and `after` (the values of the two years). `candidate` is a
-mapping: `text` (a report of a few sentences on the later year) and `place` (its number among its peers). Candidates that you meet have 30 to 90 words and name every row. A
+mapping: `text` (a report of a few sentences on the later year) and `place` (its number among its peers). Candidates that you meet have 20 to 90 words and name every row. A
 report is wrong when something in it is not true of the table, when its sentences contradict each other, or when it leaves the unit of its figures out or names another one.
 
 `ctx` (level 2 only): `ctx.peers`, all reports on the same table, this one included (compare `place`). Nothing can be run."""
 
 
 def visible(text: str, task: Table) -> bool:
-    """The visible checks: 30 to 90 words, and every row is named."""
-    return 30 <= len(text.split()) <= 90 and all(name in text for name, _, _ in task.rows)
+    """The visible checks: 20 to 90 words, and every row is named."""
+    return 20 <= len(text.split()) <= 90 and all(name in text for name, _, _ in task.rows)
 
 
 def texts(tasks: int = 48, seed: int = 0) -> RecordDomain:
@@ -219,7 +219,7 @@ HAND_WRITTEN = (
     _inspecting(
         "a row that leads and is not the largest",
         '    best = max(task["rows"], key=lambda r: r["after"])["name"]\n'
-        '    lead = [r["name"] for r in task["rows"] if r["name"] + " leads" in candidate["text"] or r["name"] + " came out ahead" in candidate["text"]]\n'
+        '    lead = [r["name"] for r in task["rows"] if r["name"] + " leads" in candidate["text"] or r["name"] + " came out" in candidate["text"]]\n'
         '    return "flag" if any(name != best for name in lead) else "pass"\n',
     ),
     _inspecting(

@@ -9,6 +9,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+SHORT = "too short"
+"""The defect that the visible checks see."""
+
 DEFECTS = ("wrong number", "wrong total", "contradiction", "turned trend", "missing unit", "wrong share")
 SUBJECTS = (
     ("Electricity used by the halls of a school", "kWh", ("North hall", "South hall", "Gym", "Library", "Canteen")),
@@ -67,9 +70,10 @@ def table(seed: int, number: int) -> Table:
 
 
 def reports(made: Table, seed: int, number: int, count: int = 12) -> list[Report]:
-    """About as many correct reports as faulty ones, in a mixed order; texts may repeat."""
+    """As many correct reports as faulty ones, and sometimes one that is too short, in a mixed order; texts may repeat."""
     rng = random.Random(f"texts reports {seed} {number}")
     wanted = ["" if place % 2 else rng.choice(DEFECTS) for place in range(count)]
+    wanted += [SHORT] if rng.random() < 0.5 else []
     rng.shuffle(wanted)
     return [Report(_written(made, defect, rng), defect) for defect in wanted]
 
@@ -80,6 +84,8 @@ def _written(made: Table, defect: str, rng: random.Random) -> str:
     leader = max(rows, key=lambda row: row[2])
     changed = rng.choice(rows)
     unit = _Units(made.unit, defect, rng)
+    if defect == SHORT:
+        return f"{_opening(made, rng)} {leader[0]} had the most."
     sentences = [_opening(made, rng), _listing(rows, made, defect, unit, rng)]
     middle = [_total(made, defect, unit, rng), _lead(leader, made, unit, rng)]
     if defect != "wrong total" and rng.random() < 0.2:
@@ -101,8 +107,6 @@ def _written(made: Table, defect: str, rng: random.Random) -> str:
                 )
             )
         )
-    if rng.random() < 0.12:
-        sentences = sentences[:2]  # too short: the visible checks see it
     return " ".join(sentence for sentence in sentences if sentence)
 
 
