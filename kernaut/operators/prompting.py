@@ -17,8 +17,8 @@ from kernaut.digest import content_id, thaw
 
 AUTHOR = ("system", "call", "nudge")
 JUDGE = ("judge", "candidate", "nudge")
-MOST_SHOWN = 6000
-"""Longest text of a candidate with its task that is shown at once [characters]."""
+MOST_SHOWN = 2000
+"""Longest text of one field of a candidate or its task that is shown [characters]."""
 
 
 @lru_cache(maxsize=16)
@@ -38,15 +38,14 @@ def prompts_digest(names: Sequence[str], interface: str) -> str:
 
 
 def shown(record: Mapping[str, Any]) -> str:
-    """A candidate with its task as a model reads it: texts as they are, numbers to five digits, a bounded length."""
+    """A candidate with its task as a model reads it: texts as they are, numbers to five digits, each field of a bounded length."""
     parts = []
     for name, value in record.items():
         text = value if isinstance(value, str) else json.dumps(_rounded(thaw(value)), ensure_ascii=False)
+        if len(text) > MOST_SHOWN:
+            text = f"{text[:MOST_SHOWN]} [... {len(text) - MOST_SHOWN} characters more]"
         parts.append(f"{name}:\n{text}" if "\n" in text else f"{name}: {text}")
-    whole = "\n".join(parts)
-    return (
-        whole if len(whole) <= MOST_SHOWN else f"{whole[:MOST_SHOWN]} [... {len(whole) - MOST_SHOWN} characters more]"
-    )
+    return "\n".join(parts)
 
 
 def _rounded(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kernaut.archive.merging import prune_archive
 from kernaut.archive.store import Archive
 from kernaut.authors import patience
 from kernaut.authors.chat import ModelSettings
@@ -20,7 +21,7 @@ from kernaut.operators.domain import Domain
 from kernaut.operators.loop import LoopOptions
 from kernaut.operators.model_author import ModelOperatorAuthor
 from kernaut.operators.running import replay, run_campaign
-from kernaut.operators.store import StoredRun
+from kernaut.operators.store import StoredRun, stored_runs
 from kernaut.report.transcript import transcript_text, transcripts_of
 from tests.kernaut.authors.model_server import KEY, Call, ModelServer, altered, completion, model_server, said, status
 
@@ -225,6 +226,10 @@ def test_however_a_call_ends_it_is_one_ledger_entry(
 def test_trials_are_bounded_and_said_to_be(server: ModelServer, small_domain: Domain, tmp_path: Path) -> None:
     (run,) = grown(tmp_path / "a.sqlite", small_domain, author(server, tries=0), replace(OPTIONS, most_calls=1))
     assert run.ledger[0]["trials"] == []
+    with Archive.open(tmp_path / "a.sqlite") as archive:
+        prune_archive(archive)
+        assert stored_runs(archive, "c")[0].ledger == run.ledger
+        assert archive.transcript("c", 0) == ()
     assert "no further trial" in results_of(server.requests[2]["messages"])[3]["error"]["message"]
 
 
