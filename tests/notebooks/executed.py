@@ -25,7 +25,7 @@ SMOKE: dict[str, dict[str, Any]] = {
     "runs": {"last": 3},
     "sealed_tasks": {"tasks": 1, "seeds": 1, "policies": ["random", "cma_es", "ceiling"], "surrogates": ["rbf"], "workers": 1},
     "tour": {"runs": 1},
-    "use_in_botorch": {"steps": 2, "initial": 5},
+    "use_in_botorch": {"steps": 2, "initial": 5, "seed": 3},
 }  # fmt: skip
 """Parameters that make each notebook small."""
 

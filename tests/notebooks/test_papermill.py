@@ -36,6 +36,6 @@ def test_plain_papermill_runs_it_and_nothing_stays(name: str, tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stderr[-3000:]
     outputs = outputs_of(tmp_path / "out.ipynb")
-    assert len(outputs) > 2
+    assert len(outputs) >= 2
     assert json.loads((tmp_path / "papermill_runs" / "by-hand" / "report.json").read_text())
     assert left_over(before) == []
