@@ -14,6 +14,7 @@ from kernaut.digest import thaw
 from kernaut.errors import InputError
 from kernaut.evaluation.outcome import PREDICTIVE_PENALTY
 from kernaut.program.program import KernelProgram, save_candidate
+from kernaut.report.charts import scale_over
 from kernaut.report.inspection import frontier
 from kernaut.report.page import Source, Table, table
 from kernaut.report.picture import BLUE, VERMILLION, Chart, live_chart
@@ -128,7 +129,9 @@ def score_cost_chart(rows: Sequence[Row]) -> Chart:
                 axis=alt.Axis(labelOverlap="greedy", labelSeparation=6),
             ),
             y=alt.Y(
-                "crps:Q", title="mean CRPS on meta-training (lower is better)", scale=alt.Scale(zero=False, padding=12)
+                "crps:Q",
+                title="mean CRPS on meta-training (lower is better)",
+                scale=scale_over([row["crps"] for row in values]),
             ),
             color=alt.Color(
                 "role:N", title=None, scale=alt.Scale(domain=roles, range=[VERMILLION, BLUE]), legend=legend

@@ -117,7 +117,7 @@ def elite_chart(report: Mapping[str, Any]) -> Picture:
         color=alt.Color(
             "crps:Q",
             title=["mean CRPS on", "meta-training", "(lower is better)"],
-            scale=_scale(values, scheme="viridis", reverse=True),
+            scale=scale_over(values, scheme="viridis", reverse=True),
         ),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("crps:Q", format=".4f")],
     )
@@ -133,7 +133,7 @@ def elite_chart(report: Mapping[str, Any]) -> Picture:
     )
 
 
-def _scale(values: Sequence[float], **options: Any) -> alt.Scale:
+def scale_over(values: Sequence[float], **options: Any) -> alt.Scale:
     """A scale over values; around the only one, which Vega would otherwise call 0."""
     if len(set(values)) == 1:
         return alt.Scale(domain=[round(values[0] + side, 6) for side in (-0.05, 0.05)], nice=False, **options)
@@ -166,12 +166,12 @@ def selection_chart(report: Mapping[str, Any], validation: Mapping[str, float], 
             x=alt.X(
                 "train:Q",
                 title="mean CRPS on meta-training (lower is better)",
-                scale=_scale([row["train"] for row in rows]),
+                scale=scale_over([row["train"] for row in rows]),
             ),
             y=alt.Y(
                 "validation:Q",
                 title="mean CRPS on validation (lower is better)",
-                scale=_scale([row["validation"] for row in rows]),
+                scale=scale_over([row["validation"] for row in rows]),
             ),
             color=alt.Color("role:N", title=None, scale=alt.Scale(domain=roles, range=[VERMILLION, BLUE])),
             shape=alt.Shape("role:N", title=None, scale=alt.Scale(domain=roles, range=["diamond", "circle"])),

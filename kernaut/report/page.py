@@ -18,6 +18,10 @@ from kernaut.report.table import aligned, cell
 CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;border-bottom:1px solid #dddddd"
 
 
+SHORT = 80
+"""Letters of a caption that stays on one line, however narrow its table."""
+
+
 @dataclass(frozen=True)
 class Table:
     """A table.
@@ -43,11 +47,9 @@ class Table:
             "<tr>" + "".join(f'<td style="{CELL}">{html.escape(cell(value))}</td>' for value in row) + "</tr>"
             for row in self.rows
         )
-        caption = (
-            f'<caption style="text-align:left;caption-side:top;padding:8px 0 2px">{html.escape(self.caption)}</caption>'
-            if self.caption
-            else ""
-        )
+        kept = ";white-space:nowrap" if len(self.caption) <= SHORT else ""
+        style = f"text-align:left;caption-side:top;padding:8px 0 2px{kept}"
+        caption = f'<caption style="{style}">{html.escape(self.caption)}</caption>' if self.caption else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -82,7 +84,7 @@ class Source:
             style = f' style="background:{shade}"' if shade else ""
             lines.append(f"<span{style}>{html.escape(line)}</span>")
         return (
-            '<pre style="line-height:1.35;white-space:pre-wrap;overflow-wrap:anywhere;color:#111111;background:#ffffff">'
+            '<pre style="font-family:monospace;line-height:1.35;white-space:pre-wrap;overflow-wrap:anywhere;color:#111111;background:#ffffff">'
             + "\n".join(lines)
             + "</pre>"
         )
