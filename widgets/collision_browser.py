@@ -147,7 +147,7 @@ class CollisionBrowser(View):
         with self.working():
             look, labelled = require_labels(self.look, self.labelled)
             target = require_target(labelled, self.pool, self.signature)
-            operator = proposed(labelled, asked(look, labelled, self.pool, target, self.level, self.attempts))
+            operator = proposed(look, labelled, asked(look, labelled, self.pool, target, self.level, self.attempts))
             self.set_trait("defect", operator.defect)
             self.set_trait("source", operator.source)
 

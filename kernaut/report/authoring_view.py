@@ -13,6 +13,7 @@ from kernaut.operators.authoring import Attempt, OfflineAuthor, Request
 from kernaut.operators.collisions import Collision, collisions
 from kernaut.operators.judgement import Judgement
 from kernaut.operators.judging import judge, request_for
+from kernaut.operators.lift_author import LiftAuthor
 from kernaut.operators.records import FLAG, PASS, Operator
 from kernaut.operators.rules import Rule
 from kernaut.operators.source_rules import require_operator_source
@@ -85,13 +86,15 @@ def asked(
     return request_for(labelled.electorate, verdicts, target, level, seed=seed, attempts=attempts, tried=tried)
 
 
-def proposed(labelled: Labelled, request: Request) -> Operator:
-    """What the offline author answers.
+def proposed(view: EvaluatorView, labelled: Labelled, request: Request) -> Operator:
+    """What an offline author answers: the campaign's own where that is one, else the one that asks for no gate.
 
     Raises:
         InputError: when it has nothing to offer.
     """
-    operator = OfflineAuthor().write(request, labelled.domain, labelled.electorate)
+    by_lift = view.options["author"] == LiftAuthor.name
+    author = LiftAuthor(min_helped=view.options["min_helped"]) if by_lift else OfflineAuthor()
+    operator = author.write(request, labelled.domain, labelled.electorate)
     if operator is None:
         raise InputError(
             "Expected an operator of the offline author. Got none: it has nothing new for this request.",
