@@ -117,7 +117,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     ]
     command += ["--ServerApp.ip=127.0.0.1", "--IdentityProvider.token=secret", f"--ServerApp.root_dir={folder}"]
     command += [f"--LabApp.user_settings_dir={folder / 'settings'}", f"--LabApp.workspaces_dir={folder / 'workspaces'}"]
-    environment = {**os.environ, **ENVIRONMENT}
+    environment = {**os.environ, **ENVIRONMENT, "KERNAUT_SEALED_HOME": str(folder / "sealed")}
     environment.pop("KERNAUT_RUN_DIRECTORY", None)
     with (folder / "lab.log").open("wb") as log:
         server = subprocess.Popen(
