@@ -139,6 +139,13 @@ def test_one_module_talks_to_models_and_none_to_notebook_front_ends() -> None:
     assert importers("numpy")
 
 
+def test_nothing_embeds_vega_beside_the_front_ends_own() -> None:
+    paths = [*SOURCES.values(), *WIDGETS.values(), *sorted(ROOT.glob("notebooks/*.ipynb"))]
+    embedding = re.compile(r"JupyterChart|vegaEmbed|enable\(.html.\)|\.to_html\(")
+    assert [str(path.relative_to(ROOT)) for path in paths if embedding.search(path.read_text(encoding="utf-8"))] == []
+    assert embedding.search("alt.JupyterChart(chart)") and embedding.search("alt.renderers.enable('html')")
+
+
 def test_the_library_does_not_print() -> None:
     found = [
         f"{name}:{node.lineno}"

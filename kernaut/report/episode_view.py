@@ -229,7 +229,7 @@ def regret_drawing(named: Sequence[tuple[str, Outcome]]) -> Drawing:
     words = []
     for place, (name, outcome) in enumerate(named):
         if outcome.scored:
-            panel.line(np.arange(len(outcome.curve)), outcome.curve, place, name[:40])
+            panel.line(np.arange(1, len(outcome.curve) + 1), outcome.curve, place, name[:40])
             words.append(f"{name} ends at {outcome.curve[-1]:.2f}")
         else:
             words.append(f"{name} failed: {outcome.reason}")

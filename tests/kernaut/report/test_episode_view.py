@@ -71,6 +71,8 @@ def test_regret_is_that_of_the_benchmarks_task_and_needs_one() -> None:
     kernel = leaf("matern52", lengthscale=0.5)
     outcome = regret_outcome(kernel, Setting("bbo", "train", 1), "levy", 0)
     assert outcome.family == "levy" and outcome.scored
-    assert f"{outcome.curve[-1]:.2f}" in regret_drawing([("m", outcome)]).alt
+    drawn = regret_drawing([("m", outcome)])
+    assert f"{outcome.curve[-1]:.2f}" in drawn.alt
+    assert len(outcome.curve) == 8 and ">8</text>" in drawn.svg  # the last step is marked, and no step 0
     with pytest.raises(InputError, match="optimization tasks"):
         regret_outcome(kernel, Setting("greenhouse", "train", 1), "co2", 0)
