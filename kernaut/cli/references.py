@@ -46,16 +46,11 @@ def references(
 
     This takes minutes. With --archive an interrupted command tunes only what is still missing.
     """
-    from kernaut.errors import InputError
     from kernaut.search.reference_table import reference_report, table_lines
 
     terminal: Terminal = ctx.obj
     count = worker_count(workers)
     require_writable(out)
-    if benchmark == "glucose" and split is Opened.test:
-        raise InputError(
-            "Expected --split validation for glucose. Got test.", hint="Adults: kernaut glucose-sealed-test."
-        )
     options: dict[str, Any] = {}
     if chembench_root is not None:
         options["chembench_root"] = chembench_root

@@ -25,6 +25,7 @@ class Benchmark(ABC):
         most_per_family: the most episodes that a family has.
         refinement_episodes: tuning episodes a family that a search's gradient steps use.
         reference_grid: which fixed grid of reference kernels it is compared with, see :mod:`kernaut.evaluation.references`.
+        sealed_test: the command that scores its test where reports must not open that split; None where they may.
         coordinates: what its inputs are, in order, for authors; empty where they are anonymous points of the unit cube.
     """
 
@@ -36,6 +37,7 @@ class Benchmark(ABC):
     most_per_family: ClassVar[int] = MAX_PER_FAMILY
     refinement_episodes: ClassVar[int] = 10
     reference_grid: ClassVar[str] = "cube"
+    sealed_test: ClassVar[str | None] = None
     coordinates: tuple[Coordinate, ...] = ()
 
     @abstractmethod

@@ -43,6 +43,7 @@ class GlucoseForecasts(Benchmark):
     name = "glucose"
     dimensions = (5,)
     most_per_family = FOLDS
+    sealed_test = "kernaut glucose-sealed-test"
     coordinates = (
         Coordinate("minute", "time", "minute of the reading", 0.0, DURATION, unit="min"),
         Coordinate("meal", "dose", "carbohydrates of the meal", 0.0, MEAL_SCALE, unit="g"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 from kernaut.episodes.bbo import BlackBoxOptimization
@@ -52,7 +53,12 @@ def benchmark_named(name: str, **options: Any) -> Benchmark:
     try:
         benchmark = make(**options)
     except TypeError as error:
-        raise InputError(f"Expected options that benchmark {name} takes. Got {sorted(options)}: {error}.") from error
+        known = [word for word in signature(make).parameters if word not in ("args", "kwargs")]
+        why = "" if set(options) - set(known) else f": {error}"
+        raise InputError(
+            f"Expected options that benchmark {name} takes. Got {sorted(options)}{why}.",
+            hint=f"It takes {', '.join(known) or 'none'}.",
+        ) from error
     if not isinstance(benchmark, Benchmark):
         raise InputError(f"Expected a Benchmark from extension {name!r}. Got {type(benchmark).__name__}.")
     return benchmark

@@ -110,12 +110,18 @@ def benchmark_report(
         The report of protocol section 11.
 
     Raises:
-        InputError: for an unknown benchmark, episodes that cannot be drawn, or a selection made for another benchmark or without its archive.
+        InputError: for an unknown benchmark, episodes that cannot be drawn, a test that stays hidden, or a selection made for another benchmark or without its archive.
         ArchiveError: when the archive is not the one that was selected from.
     """
     settings = options.settings()
     for setting in settings:
-        require_per_family(setting.per_family, setting.made().most_per_family)
+        made = setting.made()
+        if setting.split == "test" and made.sealed_test is not None:
+            raise InputError(
+                f"Expected train or validation of {made.name}, whose test stays hidden. Got test.",
+                hint=f"Score one program on it with: {made.sealed_test}",
+            )
+        require_per_family(setting.per_family, made.most_per_family)
         setting.episodes()
     if selection is not None:
         programs = [_selected(options, archive, selection)]

@@ -12,7 +12,7 @@ from kernaut.digest import FrozenMapping
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.episode import require_per_family
 from kernaut.episodes.registry import benchmark_named
-from kernaut.errors import ArchiveError
+from kernaut.errors import ArchiveError, InputError
 from kernaut.evaluation.evaluate import Setting
 from kernaut.evaluation.references import MIN_PER_FAMILY, family_winners, references_of
 from kernaut.evaluation.report import package_versions, predictive_section, source_digest
@@ -56,6 +56,11 @@ def reference_report(
     """
     made = benchmark_named(benchmark, **options)
     count = min(VALIDATION_EPISODES, made.most_per_family) if per_family is None else per_family
+    if split == "test" and made.sealed_test is not None:
+        raise InputError(
+            f"Expected validation for {made.name}, whose test stays hidden. Got test.",
+            hint=f"Adults: {made.sealed_test}",
+        )
     made.episodes(split, require_per_family(count, made.most_per_family))
     opened = Archive.open_or_create(archive) if archive is not None else None
     try:

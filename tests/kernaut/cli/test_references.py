@@ -35,8 +35,14 @@ def test_the_table_is_printed_and_the_report_written(run: Run, monkeypatch: pyte
 
 
 def test_bad_requests_are_refused(refused: Callable[..., str]) -> None:
-    assert "Expected --split validation for glucose" in refused("references", "glucose", "--split", "test")
+    assert "Expected validation for glucose, whose test stays hidden" in refused(
+        "references", "glucose", "--split", "test"
+    )
     assert "Expected a benchmark of" in refused("references", "gases")
-    assert "options that benchmark bbo takes" in refused("references", "bbo", "--data", "x")
+    assert "options that benchmark bbo takes. Got ['data'].\nhint: It takes none." in refused(
+        "references", "bbo", "--data", "x"
+    )
+    text = refused("references", "greenhouse", "--chembench-root", "x")
+    assert "Got ['chembench_root'].\nhint: It takes horizon, minimum, data." in text
     assert "Expected a file that can be written" in refused("references", "bbo", "--out", "no/where.json")
     assert "Expected a checkout of" in refused("references", "enzymes", "--chembench-root", "/nowhere")
