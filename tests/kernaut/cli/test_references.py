@@ -39,10 +39,8 @@ def test_bad_requests_are_refused(refused: Callable[..., str]) -> None:
         "references", "glucose", "--split", "test"
     )
     assert "Expected a benchmark of" in refused("references", "gases")
-    assert "options that benchmark bbo takes. Got ['data'].\nhint: It takes none." in refused(
-        "references", "bbo", "--data", "x"
-    )
+    assert "options that benchmark bbo takes. Got ['data']." in refused("references", "bbo", "--data", "x")
     text = refused("references", "greenhouse", "--chembench-root", "x")
-    assert "Got ['chembench_root'].\nhint: It takes horizon, minimum, data." in text
+    assert "Got ['chembench_root']." in text
     assert "Expected a file that can be written" in refused("references", "bbo", "--out", "no/where.json")
     assert "Expected a checkout of" in refused("references", "enzymes", "--chembench-root", "/nowhere")

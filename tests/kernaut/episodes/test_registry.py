@@ -54,8 +54,12 @@ def test_unknown_names_list_the_legal_ones() -> None:
 
 
 def test_options_that_a_benchmark_does_not_take_are_refused() -> None:
-    with pytest.raises(InputError, match=r"Expected options that benchmark bbo takes. Got \['horizon'\]"):
+    with pytest.raises(InputError, match=r"Expected options that benchmark bbo takes. Got \['horizon'\]\.") as refused:
         benchmark_named("bbo", horizon=3)
+    assert refused.value.hint == "It takes none."
+    with pytest.raises(InputError, match=r"that benchmark greenhouse takes. Got \['root'\]\.") as refused:
+        benchmark_named("greenhouse", root="x")
+    assert refused.value.hint == "It takes horizon, minimum, data."
 
 
 def test_an_installed_benchmark_is_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
