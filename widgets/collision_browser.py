@@ -209,7 +209,7 @@ class CollisionBrowser(View):
             options=[("none", -1)], description="operator", style=WIDE, layout=wide
         )
         self.pick_level = ipywidgets.ToggleButtons(
-            options=[("level 1: one candidate", 1), ("level 2: its peers too", 2)]
+            options=[("level 1: one candidate", 1), ("level 2: its peers too", 2)], style={"button_width": "auto"}
         )
         self.type_defect = ipywidgets.Text(
             description="flags", placeholder="the defect, in words", style=WIDE, layout=wide

@@ -17,8 +17,8 @@ from kernaut.operators.lift_author import LiftAuthor
 from kernaut.operators.records import FLAG, PASS, Operator
 from kernaut.operators.rules import Rule
 from kernaut.operators.source_rules import require_operator_source
-from kernaut.report.collision_view import Admitted, EvaluatorView, Labelled, abstention_table
-from kernaut.report.page import Note, Part, record_table, table
+from kernaut.report.collision_view import Admitted, EvaluatorView, Labelled, abstention_table, gate_table
+from kernaut.report.page import Note, Part, table
 from kernaut.seeds import stable_seed
 
 TEMPLATES = {
@@ -138,7 +138,7 @@ def judgement_parts(judgement: Judgement) -> list[Part]:
         codes = judgement.verdicts.codes
         counts = {"flags": int((codes == FLAG).sum()), "passes": int((codes == PASS).sum())}
         counts["abstains"] = len(judgement.verdicts.reasons)
-        parts.append(record_table({**counts, **judgement.gate.to_json()}, "What the gate found"))
+        parts.append(gate_table({**counts, **judgement.gate.to_json()}))
         if judgement.verdicts.reasons:
             parts.append(abstention_table(judgement.verdicts))
     if judgement.screens:

@@ -264,10 +264,15 @@ def operator_parts(entry: Admitted) -> list[Part]:
     """One operator in full: identifier, source, and what admitted it."""
     operator = entry.operator
     named = f"{operator.defect}: operator {operator.id}, level {operator.level}, by {operator.origin}, {entry.where}"
-    parts: list[Part] = [Note(named), Source(operator.source), record_table(entry.evidence, "What the gate found")]
+    parts: list[Part] = [Note(named), Source(operator.source), gate_table(entry.evidence)]
     if entry.verdicts.reasons:
         parts.append(abstention_table(entry.verdicts))
     return parts
+
+
+def gate_table(found: Mapping[str, Any]) -> Table:
+    """A consultation of the gate, field by field."""
+    return record_table({key.replace("_", " "): value for key, value in found.items()}, "What the gate found")
 
 
 def abstention_table(verdicts: Verdicts, most: int = 5) -> Table:

@@ -88,7 +88,7 @@ def test_a_colliding_pair_stands_side_by_side_with_every_verdict(browser: Collis
 
 def test_an_operator_is_shown_with_what_admitted_it(browser: CollisionBrowser) -> None:
     browser.pick_operator.value = 0
-    assert "accuracy_after" in browser.shown.value and "def op(" in browser.shown.value
+    assert "accuracy after" in browser.shown.value and "def op(" in browser.shown.value
     assert browser.everyone[0].where in browser.pooled.value and "decision" in browser.tried.value
 
 
