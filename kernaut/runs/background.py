@@ -24,6 +24,7 @@ State = Literal["idle", "running", "pausing", "paused", "finished", "failed"]
 BOOTSTRAP = """
 import os, signal, sys, threading
 sys.modules["rfc3987_syntax"] = None
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever was started in the background ignores it, and so would this
 def follow():
     while os.read(0, 1024):
         pass

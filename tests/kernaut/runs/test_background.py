@@ -35,7 +35,8 @@ def test_nothing_to_run_and_nowhere_to_write_are_refused(tmp_path: Path) -> None
 
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     code = (
-        "import os, sys\nfrom kernaut.runs.background import BackgroundCampaign\n"
+        "import os, signal, sys\nfrom kernaut.runs.background import BackgroundCampaign\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"  # as in a server that a script started with &
         "made = BackgroundCampaign(['meta-run', '--archive', sys.argv[1], '--iterations', '2'], sys.argv[1] + '.log')\n"
         "made.start()\nprint(made.pid, flush=True)\nos._exit(0)\n"
     )
