@@ -63,14 +63,14 @@ class Watched:
         assert [line for line in self.complaints if not any(icon in line for icon in ICONS)] == []
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     path = next((found for found in map(shutil.which, NAMES) if found), None)
     if path is None:
         pytest.fail(
             "Expected Chromium for the browser tests. Got none. Try: apt-get update && apt-get install -y chromium"
         )
-    with sync_playwright() as driver:  # its event loop must not outlive this folder: widgets wait in a running loop
+    with sync_playwright() as driver:  # its event loop must not outlive this module: widgets wait in a running loop
         made = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield made
         made.close()
@@ -92,7 +92,7 @@ def watched(browser: Browser) -> Iterator[Watched]:
     page.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     """JupyterLab's address with its token, and its folder with copies of the notebooks."""
     folder = tmp_path_factory.mktemp("lab")

@@ -1,4 +1,4 @@
-"""What a person does in JupyterLab: run a lesson, move a slider, select points."""
+"""What a person does in JupyterLab: run a lesson, move a slider, select points, start and pause a campaign; on one server, in one browser."""
 
 from __future__ import annotations
 
@@ -102,4 +102,19 @@ def test_selected_points_filter_the_other_chart(lab: tuple[str, Path], run_in_la
     page.wait_for_timeout(500)
     assert page.evaluate(HASH) != before
     watched.keep("archive-browser")
+    watched.require_quiet()
+
+
+def test_a_campaign_starts_and_pauses_while_the_kernel_stays_free(lab: tuple[str, Path], run_in_lab: Run) -> None:
+    source = "from widgets.campaign_monitor import CampaignMonitor\nCampaignMonitor('search.sqlite', runs=2)"
+    watched = run_in_lab(small_notebook(lab[1], "monitor", source))
+    page = watched.page
+    page.locator(".jp-OutputArea button", has_text="Start").click()
+    page.locator('span[role="status"]', has_text="running").wait_for()
+    page.locator("text=runs closed").first.wait_for()
+    page.locator(".jp-OutputArea").get_by_text("elites", exact=True).click()
+    page.locator("text=Elites: mean CRPS").wait_for()
+    page.locator(".jp-OutputArea button", has_text="Pause").click()
+    page.locator('span[role="status"]', has_text="paused").wait_for()
+    page.locator(".jp-OutputArea button", has_text="Resume").wait_for()
     watched.require_quiet()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -48,7 +47,7 @@ def served(folder: Path, *words: str) -> Iterator[tuple[str, list[psutil.Process
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{32}", address), process.stderr
         yield address, list(marked() - before)
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.communicate(timeout=60)
     assert left_over(before) == []
 
