@@ -185,8 +185,8 @@ def advise(
     """Which of an archive's kernels to trust on a table, with the reasons in words."""
     from kernaut.archive.store import Archive
     from kernaut.episodes.table import read_table
-    from kernaut.operators.advice import advise as advised
-    from kernaut.operators.kernel_symptoms import HAND_WRITTEN
+    from kernaut.operators.kernels.advice import advise as advised
+    from kernaut.operators.kernels.symptoms import HAND_WRITTEN
     from kernaut.operators.rules import Rule
 
     require_writable(out)

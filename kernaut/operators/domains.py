@@ -16,16 +16,16 @@ from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import InputError
 from kernaut.evaluation.references import references_of
 from kernaut.evaluation.subject import Subject, program_subject
-from kernaut.operators.code_bank import Sample, cache_folder, sample_bank, synthetic_bank
-from kernaut.operators.code_domain import SYNTHETIC, CodeDomain
-from kernaut.operators.code_labels import Labeller
-from kernaut.operators.code_operators import COMPARATOR
-from kernaut.operators.code_tasks import CodeTask, Visible, load_tasks, single_suites, with_examples
+from kernaut.operators.code.bank import Sample, cache_folder, sample_bank, synthetic_bank
+from kernaut.operators.code.domain import SYNTHETIC, CodeDomain
+from kernaut.operators.code.labels import Labeller
+from kernaut.operators.code.operators import COMPARATOR
+from kernaut.operators.code.tasks import CodeTask, Visible, load_tasks, single_suites, with_examples
 from kernaut.operators.domain import Domain
-from kernaut.operators.kernel_coordinates import CoordinateFits, fit_coordinates
-from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import crps_of, fit_subjects, only
-from kernaut.operators.kernel_use import Candidates
+from kernaut.operators.kernels.coordinates import CoordinateFits, fit_coordinates
+from kernaut.operators.kernels.domain import KernelDomain
+from kernaut.operators.kernels.fits import crps_of, fit_subjects, only
+from kernaut.operators.kernels.use import Candidates
 from kernaut.operators.rules import Rule
 from kernaut.plugins import extensions, load_extension
 

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from kernaut.digest import thaw
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.code_labels import Bench
 from kernaut.operators.domain import unasked
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Electorate, Flags, Operator, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
-from kernaut.operators.trusted import trusted_source
+from kernaut.operators.trusted import Bench, trusted_source
 from kernaut.sandbox.records import SandboxProgram
 
 SCREENED_TASKS = 6

@@ -1,7 +1,7 @@
 """Static part of the screens, the same for every domain: what an operator's own text says.
 
 An operator that holds digests or long literals of candidates could rebuild the oracle by looking candidates up.  What an operator *does* when candidates are rewritten is
-the domain's part (:mod:`kernaut.operators.code_screens`).
+the domain's part (:mod:`kernaut.operators.code.screens`).
 """
 
 from __future__ import annotations

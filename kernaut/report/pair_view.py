@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernaut.digest import thaw
-from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import EpisodeFits, crps_of
+from kernaut.operators.kernels.domain import KernelDomain
+from kernaut.operators.kernels.fits import EpisodeFits, crps_of
 from kernaut.report.collision_view import Admitted, Labelled, SignatureClass, word_of
 from kernaut.report.drawing import Drawing, Panel, drawing
 from kernaut.report.marks import padded

@@ -15,9 +15,9 @@ from kernaut.evaluation.subject import program_subject
 from kernaut.operators.authoring import OfflineAuthor
 from kernaut.operators.domain import Domain
 from kernaut.operators.domains import DomainOptions, open_domain
-from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import fit_subjects
-from kernaut.operators.kernel_use import Candidates
+from kernaut.operators.kernels.domain import KernelDomain
+from kernaut.operators.kernels.fits import fit_subjects
+from kernaut.operators.kernels.use import Candidates
 from kernaut.operators.loop import LoopOptions
 from kernaut.operators.running import run_campaign
 from kernaut.plugins import bundled

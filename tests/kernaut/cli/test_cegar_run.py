@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernaut.operators.code_operators import COMPARATOR
+from kernaut.operators.code.operators import COMPARATOR
 from kernaut.plugins import bundled
 from tests.kernaut.authors.model_server import KEY, Call, ModelServer, model_server, status, turn_of
 

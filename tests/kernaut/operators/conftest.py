@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from kernaut.operators.code_bank import synthetic_bank
-from kernaut.operators.code_domain import CodeDomain
-from kernaut.operators.code_tasks import load_tasks
+from kernaut.operators.code.bank import synthetic_bank
+from kernaut.operators.code.domain import CodeDomain
+from kernaut.operators.code.tasks import load_tasks
 from kernaut.operators.records import FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.symptoms import Symptom
 from kernaut.seeds import stable_seed

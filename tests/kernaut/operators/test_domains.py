@@ -11,10 +11,10 @@ import pytest
 
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
-from kernaut.operators.code_bank import sample_bank
-from kernaut.operators.code_domain import CodeDomain
-from kernaut.operators.code_labels import Labeller
-from kernaut.operators.code_tasks import load_tasks
+from kernaut.operators.code.bank import sample_bank
+from kernaut.operators.code.domain import CodeDomain
+from kernaut.operators.code.labels import Labeller
+from kernaut.operators.code.tasks import load_tasks
 from kernaut.operators.domains import DomainOptions, code_tasks, open_domain
 from kernaut.operators.records import FLAG, PASS, Operator
 from tests.kernaut.operators.conftest import TASKS, task_records

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kernaut.operators.admission import consult
-from kernaut.operators.code_domain import CodeDomain
-from kernaut.operators.code_symptoms import SYMPTOMS
+from kernaut.operators.code.domain import CodeDomain
+from kernaut.operators.code.symptoms import SYMPTOMS
 from kernaut.operators.collisions import collisions
 from kernaut.operators.judging import request_for
 from kernaut.operators.lift_author import Goal, LiftAuthor, _affordable

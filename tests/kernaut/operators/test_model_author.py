@@ -15,8 +15,8 @@ from kernaut.archive.store import Archive
 from kernaut.authors import patience
 from kernaut.authors.chat import ModelSettings
 from kernaut.errors import ArchiveError, ModelFailure
-from kernaut.operators.code_domain import CodeDomain
-from kernaut.operators.code_operators import COMPARATOR
+from kernaut.operators.code.domain import CodeDomain
+from kernaut.operators.code.operators import COMPARATOR
 from kernaut.operators.domain import Domain
 from kernaut.operators.loop import LoopOptions
 from kernaut.operators.model_author import ModelOperatorAuthor

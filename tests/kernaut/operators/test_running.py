@@ -10,7 +10,7 @@ import pytest
 from kernaut.archive.store import Archive
 from kernaut.errors import ArchiveError, InputError
 from kernaut.operators.authoring import OfflineAuthor
-from kernaut.operators.code_domain import CodeDomain
+from kernaut.operators.code.domain import CodeDomain
 from kernaut.operators.loop import LoopOptions
 from kernaut.operators.rules import Rule, exported
 from kernaut.operators.running import distinct, replay, report, require_pinned, run_campaign

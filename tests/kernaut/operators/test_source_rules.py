@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernaut.errors import InputError, ProgramRefused
-from kernaut.operators.code_operators import COMPARATOR, HAND_WRITTEN
-from kernaut.operators.code_symptoms import SYMPTOMS
+from kernaut.operators.code.operators import COMPARATOR, HAND_WRITTEN
+from kernaut.operators.code.symptoms import SYMPTOMS
 from kernaut.operators.records import Operator
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Threshold, operator_of

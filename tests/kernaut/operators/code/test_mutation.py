@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from kernaut.operators.mutation import FIRST_KINDS, SECOND_KINDS, mutants, one_mutant, renamed, restyled
+from kernaut.operators.code.mutation import FIRST_KINDS, SECOND_KINDS, mutants, one_mutant, renamed, restyled
 from tests.kernaut.operators.conftest import TASKS, task_records
 
 SOURCE = """

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from kernaut.errors import SandboxFailure
-from kernaut.operators.code_domain import CodeDomain
-from kernaut.operators.code_labels import Bench, code_program
+from kernaut.operators.code.domain import CodeDomain
+from kernaut.operators.code.labels import code_program
 from kernaut.operators.records import ABSTAIN, Electorate, Operator
+from kernaut.operators.trusted import Bench
 
 ADD = "def f(x):\n    return x + 1\n"
 OFF = "def f(x):\n    return x + 2 if x > 5 else x + 1\n"
@@ -100,7 +101,7 @@ def test_an_operator_that_gets_at_the_system_abstains_with_a_reason(
     """The source rules refuse these texts; here they are switched off, so that the process is what holds."""
     suite = tmp_path / "tasks.jsonl"
     suite.write_text("the hidden suite", encoding="utf-8")
-    monkeypatch.setattr("kernaut.operators.code_domain.require_operator_source", lambda operator: None)
+    monkeypatch.setattr("kernaut.operators.code.domain.require_operator_source", lambda operator: None)
     text = f"def op(task, candidate):\n{OS}    {body.format(path=str(suite), folder=str(tmp_path))}\n"
     train = code_domain.electorate("train")
     few = Electorate("code", "few", train.tasks[:1], tuple(train.candidates[p] for p in train.members[0]))

@@ -10,8 +10,8 @@ import json
 import random
 from typing import Any
 
-from kernaut.operators.code_programs import HIDDEN_BUILTINS, Program, candidate_modules, name_of
-from kernaut.operators.code_values import NotPlain, decoded, encoded
+from kernaut.operators.code.programs import HIDDEN_BUILTINS, Program, candidate_modules, name_of
+from kernaut.operators.code.values import NotPlain, decoded, encoded
 from kernaut.operators.runtime import Caught, Steps, StepsSpent, instrumented, namespace
 
 SUITE_STEPS = 150_000

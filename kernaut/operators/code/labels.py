@@ -1,7 +1,7 @@
-"""Parent side, domain ``code``: children of trusted programs, and labels of candidates that no candidate can forge.
+"""Parent side, domain ``code``: labels of candidates that no candidate can forge.
 
 A candidate runs in one child and its tests in another; between them go plain arguments and plain answers, and the verdict is formed where no candidate's source ever is
-(:mod:`kernaut.operators.code_calls`, :mod:`kernaut.operators.code_suites`).  Candidates of unknown origin get a child each; mutants of reference solutions, which are made
+(:mod:`kernaut.operators.code.calls`, :mod:`kernaut.operators.code.suites`).  Candidates of unknown origin get a child each; mutants of reference solutions, which are made
 here, share one.
 """
 
@@ -11,10 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.trusted import OPERATOR_LIMITS, trusted_program
-from kernaut.sandbox.child import Child
+from kernaut.operators.trusted import Bench, trusted_program
 from kernaut.sandbox.limits import Limits
-from kernaut.sandbox.pool import SandboxPool
 from kernaut.sandbox.records import SandboxProgram
 
 SINGLE_LIMITS = Limits(request_seconds=3.0, load_seconds=10.0, cpu_seconds=30.0, memory_mib=512)
@@ -26,53 +24,9 @@ Calls = list[list[str]]
 """Argument texts by suite, or outcome texts by suite."""
 
 
-class Bench:
-    """A child of one trusted program, started when it is first asked and again after it died.
-
-    Args:
-        program: the trusted program.
-        limits: of each child.
-        fresh: whether each request gets a child of its own.
-    """
-
-    def __init__(self, program: SandboxProgram, limits: Limits = OPERATOR_LIMITS, *, fresh: bool = False) -> None:
-        self._program = program
-        self._pool = SandboxPool(limits)
-        self._child: Child | None = None
-        self._fresh = fresh
-
-    def ask(self, request: Mapping[str, Any]) -> Any:
-        """Answer a request.
-
-        Raises:
-            SandboxFailure: when the child refuses, fails, dies or is too slow; the next request gets a new one.
-        """
-        if self._child is None:
-            self._child = self._pool.child(self._program)
-        failed = True
-        try:
-            found = self._child.ask(request)
-            failed = False
-            return found
-        finally:
-            if failed or self._fresh:
-                self._child.close()
-                self._child = None
-
-    def close(self) -> None:
-        """End the child."""
-        self._pool.close()
-
-    def __enter__(self) -> Bench:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-
 def code_program() -> SandboxProgram:
     """The trusted program that shows operators their task."""
-    return trusted_program("runtime", "code_programs", "code_runtime")
+    return trusted_program("runtime", "code/programs", "code/runtime")
 
 
 class Labeller:
@@ -83,10 +37,10 @@ class Labeller:
     """
 
     def __init__(self, *, shared: bool = False) -> None:
-        base = ("runtime", "code_programs", "code_values")
+        base = ("runtime", "code/programs", "code/values")
         limits = SHARED_LIMITS if shared else SINGLE_LIMITS
-        self._candidates = Bench(trusted_program(*base, "code_calls"), limits, fresh=not shared)
-        self._tests = Bench(trusted_program(*base, "code_suites"))
+        self._candidates = Bench(trusted_program(*base, "code/calls"), limits, fresh=not shared)
+        self._tests = Bench(trusted_program(*base, "code/suites"))
 
     def failures(
         self, entry: str, reference: str, sources: Sequence[str], suites: Sequence[str], *, every: bool = False

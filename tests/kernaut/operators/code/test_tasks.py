@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernaut.errors import InputError
-from kernaut.operators.code_tasks import (
+from kernaut.operators.code.tasks import (
     human_eval_path,
     load_tasks,
     prompt_examples,

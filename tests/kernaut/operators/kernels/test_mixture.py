@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from kernaut.operators.mixture import likelihood_weights, mixture_crps
+from kernaut.operators.kernels.mixture import likelihood_weights, mixture_crps
 from kernaut.scoring.predictive import crps_gaussian
 
 

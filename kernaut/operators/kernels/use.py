@@ -1,7 +1,7 @@
 """What a rule is worth on episodes: the kernel chosen, and the mixture formed, among those it keeps, against doing without.
 
 Choice is by marginal likelihood among the kept kernels; the mixture weighs them by likelihood, or by likelihood times a prior of their training scores.  "Over coordinates"
-both range over each kept kernel on all coordinates and with one or two left out (:mod:`kernaut.operators.kernel_coordinates`).  Query targets score only.
+both range over each kept kernel on all coordinates and with one or two left out (:mod:`kernaut.operators.kernels.coordinates`).  Query targets score only.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from kernaut.evaluation.statistics import bootstrap_interval
 from kernaut.evaluation.subject import Subject
-from kernaut.operators.kernel_coordinates import CoordinateFits
-from kernaut.operators.kernel_fits import EpisodeFits, crps_of
-from kernaut.operators.mixture import likelihood_weights, mixture_crps
+from kernaut.operators.kernels.coordinates import CoordinateFits
+from kernaut.operators.kernels.fits import EpisodeFits, crps_of
+from kernaut.operators.kernels.mixture import likelihood_weights, mixture_crps
 from kernaut.operators.records import Flags
 
 Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kernaut.operators.code_labels import Labeller, _checked
+from kernaut.operators.code.labels import Labeller, _checked
 
 REFERENCE = "def half(x):\n    return x // 2\n\ndef f(x):\n    return [half(x), half(x) + 1]\n"
 VISIBLE = "def check(candidate):\n    assert candidate(2) == [1, 2]\n"

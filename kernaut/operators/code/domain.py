@@ -17,18 +17,19 @@ from numpy.typing import NDArray
 
 from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.code_bank import Sample, write_cache
-from kernaut.operators.code_labels import SINGLE_LIMITS, Bench, code_program
-from kernaut.operators.code_operators import HAND_WRITTEN
-from kernaut.operators.code_screens import MOST_TASKS, View, is_caught, rewrites
-from kernaut.operators.code_symptoms import SYMPTOMS
-from kernaut.operators.code_tasks import CodeTask
+from kernaut.operators.code.bank import Sample, write_cache
+from kernaut.operators.code.labels import SINGLE_LIMITS, code_program
+from kernaut.operators.code.operators import HAND_WRITTEN
+from kernaut.operators.code.screens import MOST_TASKS, View, is_caught, rewrites
+from kernaut.operators.code.symptoms import SYMPTOMS
+from kernaut.operators.code.tasks import CodeTask
 from kernaut.operators.domain import unasked
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
+from kernaut.operators.trusted import Bench
 from kernaut.seeds import stable_seed
 
 INPUTS = 40

@@ -27,7 +27,7 @@ from kernaut.fitting.embedding import rows
 from kernaut.fitting.grid import fit_grid, predict
 from kernaut.fitting.group import EpisodeGroup
 from kernaut.kernels.kernel import KernautKernel
-from kernaut.operators.mixture import likelihood_weights
+from kernaut.operators.kernels.mixture import likelihood_weights
 from kernaut.program.closure import Resolve
 
 Array = NDArray[np.float64]

@@ -12,9 +12,9 @@ from kernaut.episodes.registry import benchmark_named
 from kernaut.evaluation.references import subjects_of
 from kernaut.evaluation.scoring import score_predictive
 from kernaut.fitting.grid import GRID
-from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import EpisodeFits, crps_of, fit_subjects
-from kernaut.operators.kernel_symptoms import HAND_WRITTEN, SYMPTOMS
+from kernaut.operators.kernels.domain import KernelDomain
+from kernaut.operators.kernels.fits import EpisodeFits, crps_of, fit_subjects
+from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.records import ABSTAIN, Operator
 
 SUBJECTS = subjects_of(

@@ -1,6 +1,6 @@
 """Child side, trusted, domain ``code``, the candidate's process: run one candidate on given arguments and say what it answered, as plain data.
 
-Nothing here knows what a right answer is: tests and expected values are in another process (:mod:`kernaut.operators.code_suites`).  A candidate that takes over this
+Nothing here knows what a right answer is: tests and expected values are in another process (:mod:`kernaut.operators.code.suites`).  A candidate that takes over this
 process can answer what it likes, and nothing else.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kernaut.operators.code_programs import Program, name_of
-from kernaut.operators.code_values import decoded, encoded
+from kernaut.operators.code.programs import Program, name_of
+from kernaut.operators.code.values import decoded, encoded
 from kernaut.operators.runtime import Caught
 
 CHECK_STEPS = 150_000

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernaut.operators.mutation import renamed
+from kernaut.operators.code.mutation import renamed
 from kernaut.operators.records import Operator
 from kernaut.seeds import stable_seed
 

@@ -11,9 +11,9 @@ from kernaut.episodes.episode import Episode
 from kernaut.episodes.registry import benchmark_named
 from kernaut.evaluation.references import subjects_of
 from kernaut.evaluation.subject import program_subject
-from kernaut.operators.kernel_coordinates import MOST_COMPONENTS, CoordinateFits, dropped_sets, fit_coordinates
-from kernaut.operators.kernel_fits import EpisodeFits, crps_of, fit_subjects
-from kernaut.operators.kernel_use import Candidates, uses
+from kernaut.operators.kernels.coordinates import MOST_COMPONENTS, CoordinateFits, dropped_sets, fit_coordinates
+from kernaut.operators.kernels.fits import EpisodeFits, crps_of, fit_subjects
+from kernaut.operators.kernels.use import Candidates, uses
 from kernaut.program.program import KernelProgram
 
 SUBJECTS = subjects_of({"rbf": [{"lengthscale": 0.3}, {"lengthscale": 1.0}], "matern52": [{"lengthscale": 0.5}]})

@@ -15,18 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.code_labels import Bench
 from kernaut.operators.domain import unasked
-from kernaut.operators.kernel_coordinates import CoordinateFits
-from kernaut.operators.kernel_fits import EpisodeFits, crps_of
-from kernaut.operators.kernel_symptoms import HAND_WRITTEN, SYMPTOMS
-from kernaut.operators.kernel_use import Candidates, uses
+from kernaut.operators.kernels.coordinates import CoordinateFits
+from kernaut.operators.kernels.fits import EpisodeFits, crps_of
+from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
+from kernaut.operators.kernels.use import Candidates, uses
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
-from kernaut.operators.trusted import trusted_program
+from kernaut.operators.trusted import Bench, trusted_program
 
 COVERAGE = 0.8
 _CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
@@ -168,7 +167,7 @@ class KernelDomain:
         found: list[tuple[int, Any]] = []
         runs = any(operator["level"] == 2 and ".predict(" in operator["source"] for operator in operators)
         fits = {record.episode.name: record for record in self.fits[electorate.name]}
-        with Bench(trusted_program("runtime", "kernel_runtime")) as bench:
+        with Bench(trusted_program("runtime", "kernels/runtime")) as bench:
             for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True), 1):
                 able = [place for place in members if electorate.visible[place]]
                 shown = [{**_plain(electorate.candidates[p].content), "place": n} for n, p in enumerate(able)]

@@ -1,6 +1,6 @@
 """Child side, trusted, domain ``code``: show operators their task, and run its candidates for them on inputs near those of the visible checks.
 
-Runs inside the sandbox behind :mod:`kernaut.operators.runtime` and :mod:`kernaut.operators.code_programs`.
+Runs inside the sandbox behind :mod:`kernaut.operators.runtime` and :mod:`kernaut.operators.code.programs`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import copy
 import random
 from typing import Any
 
-from kernaut.operators.code_programs import TEXT_LENGTH, Program, canonical
+from kernaut.operators.code.programs import TEXT_LENGTH, Program, canonical
 from kernaut.operators.runtime import MOST_OBSERVATIONS, MOST_PEERS, ObservationsSpent, judge
 
 

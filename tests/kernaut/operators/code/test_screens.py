@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernaut.operators.code_bank import Sample
-from kernaut.operators.code_domain import CodeDomain
-from kernaut.operators.code_operators import COMPARATOR, HAND_WRITTEN
-from kernaut.operators.code_symptoms import SYMPTOMS
+from kernaut.operators.code.bank import Sample
+from kernaut.operators.code.domain import CodeDomain
+from kernaut.operators.code.operators import COMPARATOR, HAND_WRITTEN
+from kernaut.operators.code.symptoms import SYMPTOMS
 from kernaut.operators.records import Electorate, Operator
 from kernaut.operators.symptoms import Threshold, operator_of
 

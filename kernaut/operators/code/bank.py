@@ -16,9 +16,9 @@ from typing import Any
 
 from kernaut.digest import content_id
 from kernaut.errors import InputError
-from kernaut.operators.code_labels import Labeller
-from kernaut.operators.code_tasks import CodeTask, read_records
-from kernaut.operators.mutation import FIRST_KINDS, SECOND_KINDS, mutants, one_mutant, restyled
+from kernaut.operators.code.labels import Labeller
+from kernaut.operators.code.mutation import FIRST_KINDS, SECOND_KINDS, mutants, one_mutant, restyled
+from kernaut.operators.code.tasks import CodeTask, read_records
 from kernaut.seeds import stable_seed
 
 BANK_VERSION = 2

@@ -16,9 +16,9 @@ from kernaut.episodes.table import Table
 from kernaut.errors import InputError
 from kernaut.evaluation.references import fixed_grid
 from kernaut.evaluation.subject import program_subject
-from kernaut.operators.kernel_coordinates import fit_coordinates
-from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import fit_subjects, only
+from kernaut.operators.kernels.coordinates import fit_coordinates
+from kernaut.operators.kernels.domain import KernelDomain
+from kernaut.operators.kernels.fits import fit_subjects, only
 from kernaut.operators.records import ABSTAIN
 from kernaut.operators.rules import Rule
 from kernaut.scoring.predictive import crps_gaussian

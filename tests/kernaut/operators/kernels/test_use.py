@@ -8,9 +8,9 @@ from scipy.special import ndtr
 
 from kernaut.episodes.registry import benchmark_named
 from kernaut.evaluation.references import subjects_of
-from kernaut.operators.kernel_domain import KernelDomain
-from kernaut.operators.kernel_fits import EpisodeFits, crps_of, fit_subjects, only
-from kernaut.operators.kernel_use import Candidates, uses
+from kernaut.operators.kernels.domain import KernelDomain
+from kernaut.operators.kernels.fits import EpisodeFits, crps_of, fit_subjects, only
+from kernaut.operators.kernels.use import Candidates, uses
 from kernaut.scoring.predictive import crps_gaussian
 
 SUBJECTS = subjects_of({"rbf": [{"lengthscale": 0.1}, {"lengthscale": 1.0}], "matern52": [{"lengthscale": 0.5}]})

@@ -1,0 +1,1 @@
+"""Domain ``kernels``: kernels fitted to episodes, and which of them to trust."""
