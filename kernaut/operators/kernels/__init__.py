@@ -1,1 +1,3 @@
 """Domain ``kernels``: kernels fitted to episodes, and which of them to trust."""
+
+from __future__ import annotations
