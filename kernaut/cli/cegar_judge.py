@@ -51,7 +51,7 @@ def judge(
     cost = first_given(max_cost, settings.campaign.max_cost, None)
     require_price(model, cost)
     name = campaign or f"cegar-{domain}-{arm}"
-    terminal = ctx.obj if isinstance(ctx.obj, Terminal) else Terminal()
+    terminal: Terminal = ctx.obj
     with Archive.open(archive) as opened:
         made = pinned(ctx, opened, domain, name, cache, test=test, held_out=on != "train")
         electorate = made.electorate(on)

@@ -170,7 +170,7 @@ def shown_opening(
     """Open a domain, telling how far its candidates are."""
     from kernaut.operators.domains import open_domain
 
-    terminal = ctx.obj if isinstance(ctx.obj, Terminal) else Terminal()
+    terminal: Terminal = ctx.obj
     with terminal.progress() as progress:
         return open_domain(
             domain,

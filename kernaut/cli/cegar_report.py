@@ -20,7 +20,7 @@ from kernaut.cli.cegar_options import (
     votes_of,
 )
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
-from kernaut.cli.terminal import read_text, require_writable, write_json, write_text
+from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json, write_text
 from kernaut.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,7 +61,11 @@ def report(
         )
         runs, rules = stored_runs(opened, name), baseline_rules(made)
         judged = {on: judgements(opened, name, made.electorate(on)) for on in made.reported()}
-        found = measured(made, runs, made.reported(), rules, votes=wanted, most=most, judged=judged)
+        terminal: Terminal = ctx.obj
+        with terminal.progress() as progress:
+            found = measured(
+                made, runs, made.reported(), rules, votes=wanted, most=most, judged=judged, done=progress.at
+            )
     write_json(found, out)
 
 

@@ -99,7 +99,7 @@ def run(
     loop = LoopOptions(first_given(seed, settings.campaign.seed, 0), arm, attempts, calls, min_helped)  # type: ignore[arg-type]
     chosen = domain_options(tasks, samples, visible, limit, split_seed, benchmark, train, validation, kernels, options)
     name = campaign or f"cegar-{domain}-{arm}" + ("" if model is None else f"-{campaign_word(model.name)}")
-    terminal = ctx.obj if isinstance(ctx.obj, Terminal) else Terminal()
+    terminal: Terminal = ctx.obj
     if dry_run:
         known = Archive.open(archive, read_only=True) if database_exists(locate(archive)) else None
         try:

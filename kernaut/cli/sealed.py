@@ -138,7 +138,7 @@ def run(
         workers=workers,
         state=None if state is None else str(state),
     )
-    terminal = ctx.obj if isinstance(ctx.obj, Terminal) else Terminal()
+    terminal: Terminal = ctx.obj
     with terminal.progress() as progress:
 
         def show(record: Mapping[str, Any]) -> None:

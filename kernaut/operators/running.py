@@ -144,6 +144,7 @@ def report(
     votes: Votes = 2,
     most: int = 6,
     judged: Mapping[str, Sequence[Judged]] | None = None,
+    done: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Every run's rule, the rule of all runs' operators, and baselines on some electorates, with p-values and discoveries among the runs.
 
@@ -155,6 +156,7 @@ def report(
         votes: m, or ``best``.
         most: largest k.
         judged: what judges have said, by electorate.
+        done: called with an electorate's name, rules judged there and their number.
     """
     train = domain.electorate("train")
     rules = [rule_of(run, train, votes=votes, most=most) for run in runs]
@@ -166,7 +168,12 @@ def report(
     for name in electorates:
         electorate = domain.electorate(name)
         panel = Panel.of(electorate)
-        flags = {rule.name: rule.flags(domain, electorate) for rule in [*rules, *unions, together, *baselines]}
+        flags: dict[str, Flags] = {}
+        measured = [*rules, *unions, together, *baselines]
+        for number, rule in enumerate(measured, 1):
+            flags[rule.name] = rule.flags(domain, electorate)
+            if done is not None:
+                done(name, number, len(measured))
         flags["perfect"] = ~electorate.correct
         judges = (judged or {}).get(name, ())
         for judge in judges:

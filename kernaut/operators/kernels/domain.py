@@ -19,7 +19,7 @@ from kernaut.operators.domain import unasked
 from kernaut.operators.kernels.coordinates import CoordinateFits
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of
 from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
-from kernaut.operators.kernels.use import Candidates, uses
+from kernaut.operators.kernels.use import Candidates, Uses
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
@@ -56,7 +56,7 @@ class KernelDomain:
     _made: dict[str, Electorate] = field(default_factory=dict)
     _verdicts: dict[tuple[str, str], Verdicts] = field(default_factory=dict)
     _tables: dict[str, NDArray[np.float64]] = field(default_factory=dict)
-    _fewer: dict[str, Sequence[CoordinateFits]] = field(default_factory=dict)
+    _uses: dict[str, Uses] = field(default_factory=dict)
 
     @property
     def interface(self) -> str:
@@ -153,9 +153,10 @@ class KernelDomain:
         """Mean CRPS of the kernel chosen and of the mixture formed, with and without the rule."""
         if self.candidates is None:
             return {}
-        if self.coordinates is not None and electorate.name not in self._fewer:
-            self._fewer[electorate.name] = self.coordinates(electorate.name)
-        return uses(self.fits[electorate.name], flags, self.candidates, self._fewer.get(electorate.name))
+        if electorate.name not in self._uses:
+            fewer = None if self.coordinates is None else self.coordinates(electorate.name)
+            self._uses[electorate.name] = Uses(self.fits[electorate.name], self.candidates, fewer)
+        return self._uses[electorate.name](flags)
 
     def show(self, electorate: Electorate, place: int) -> Mapping[str, Any]:
         """A fit and its episode."""

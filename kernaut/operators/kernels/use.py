@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,76 +41,90 @@ class Candidates:
     training: Array
 
 
-def uses(
-    fits: Sequence[EpisodeFits],
-    flags: Flags,
-    candidates: Candidates,
-    coordinates: Sequence[CoordinateFits] | None = None,
-    sharpness: float = 20.0,
-) -> dict[str, Any]:
-    """Mean CRPS of choice and mixture with and without a rule.
+class Uses:
+    """Mean CRPS of choices and mixtures on an electorate's episodes, for one rule after the other; what no rule changes is measured once.
 
     Args:
         fits: ``E`` episodes of ``S`` kernels.
-        flags: ``E * S`` flags of the rule, episode by episode.
         candidates: the kernels.
         coordinates: ``E`` records of the same kernels on fewer coordinates; None where inputs have roles.
         sharpness: of the prior ``exp(-sharpness * training CRPS)``.
     """
-    table = flags.reshape(len(fits), -1)
-    prior = np.exp(-sharpness * (candidates.training - candidates.training.min()))
-    columns: dict[str, list[float]] = {}
-    fewer = [None] * len(fits) if coordinates is None else coordinates
-    for record, flagged, subsets in zip(fits, table, fewer, strict=True):
-        scores, likelihood, everyone = crps_of(record), record.best_log_likelihood, np.ones(len(flagged), dtype=bool)
-        kept = ~flagged & record.alive
-        kept = kept if kept.any() else record.alive
-        plain = np.array([subject.origin == "reference" for subject in candidates.subjects]) & record.alive
-        row = {} if candidates.validated is None else {"validation-selected program": scores[candidates.validated]}
-        row |= {
-            "train-selected reference": scores[candidates.reference],
-            "best in hindsight": scores.min(),
-            "choice by likelihood, references": scores[np.where(plain, likelihood, -np.inf).argmax()],
-            "choice by likelihood": scores[likelihood.argmax()],
-            "choice by likelihood among kept": scores[np.where(kept, likelihood, -np.inf).argmax()],
-            "uniform choice": scores[record.alive].mean(),
-            "uniform choice among kept": scores[kept].mean(),
+
+    def __init__(
+        self,
+        fits: Sequence[EpisodeFits],
+        candidates: Candidates,
+        coordinates: Sequence[CoordinateFits] | None = None,
+        sharpness: float = 20.0,
+    ) -> None:
+        self._fits = fits
+        self._candidates = candidates
+        self._fewer = [None] * len(fits) if coordinates is None else list(coordinates)
+        self._scores = [crps_of(record) for record in fits]
+        self._prior = np.exp(-sharpness * (candidates.training - candidates.training.min()))
+
+    def __call__(self, flags: Flags) -> dict[str, Any]:
+        """The mean CRPS of every use, with its bootstrap interval.
+
+        Args:
+            flags: ``E * S`` flags of the rule, episode by episode.
+        """
+        columns = self._without | self._measured(~flags.reshape(len(self._fits), -1), " among kept")
+        return {
+            name: {"mean_crps": float(np.mean(values)), "interval": list(bootstrap_interval(values))}
+            for name, values in columns.items()
         }
-        for name, chosen, weight in (
-            ("mixture by likelihood, references", plain, None),
-            ("mixture by likelihood", everyone, None),
-            ("mixture by likelihood among kept", kept, None),
-            ("mixture by likelihood and prior", everyone, prior),
-            ("mixture by likelihood and prior among kept", kept, prior),
-        ):
-            weights = likelihood_weights(likelihood, chosen, weight)
-            row[name] = mixture_crps(weights, record.mean, record.sd, record.episode.query_targets).mean()
-        if subsets is not None:
-            for words, chosen in ((", references", plain), ("", everyone), (" among kept", kept)):
-                row |= over_coordinates(subsets, chosen, record.episode.query_targets, words)
-        for name, value in row.items():
-            columns.setdefault(name, []).append(float(value))
-    return {
-        name: {"mean_crps": float(np.mean(values)), "interval": list(bootstrap_interval(values))}
-        for name, values in columns.items()
-    }
+
+    @cached_property
+    def _without(self) -> dict[str, list[float]]:
+        chosen, count = self._candidates, len(self._candidates.subjects)
+        fixed = {"validation-selected program": chosen.validated, "train-selected reference": chosen.reference}
+        columns = {
+            name: [float(scores[place]) for scores in self._scores]
+            for name, place in fixed.items()
+            if place is not None
+        }
+        columns["best in hindsight"] = [float(scores.min()) for scores in self._scores]
+        references = np.array([subject.origin == "reference" for subject in chosen.subjects])
+        everyone = np.ones((len(self._fits), count), dtype=bool)
+        return columns | self._measured(everyone & references, ", references") | self._measured(everyone, "")
+
+    def _measured(self, chosen: Flags, words: str) -> dict[str, list[float]]:
+        """``E`` scores of each use of the kernels chosen on each episode (all that could be fitted, where none of them was)."""
+        columns: dict[str, list[float]] = {}
+        for record, scores, subsets, wanted in zip(self._fits, self._scores, self._fewer, chosen, strict=True):
+            kept = wanted & record.alive
+            kept = kept if kept.any() else record.alive
+            likelihood, targets = record.best_log_likelihood, record.episode.query_targets
+            row = {
+                "choice by likelihood": scores[np.where(kept, likelihood, -np.inf).argmax()],
+                "uniform choice": scores[kept].mean(),
+            }
+            for name, prior in (("mixture by likelihood", None), ("mixture by likelihood and prior", self._prior)):
+                weights = likelihood_weights(likelihood, kept, prior)
+                row[name] = mixture_crps(weights, record.mean, record.sd, targets).mean()
+            if subsets is not None:
+                row |= over_coordinates(subsets, kept, targets)
+            for name, value in row.items():
+                columns.setdefault(f"{name}{words}", []).append(float(value))
+        return columns
 
 
-def over_coordinates(subsets: CoordinateFits, chosen: Flags, targets: Array, words: str) -> dict[str, float]:
+def over_coordinates(subsets: CoordinateFits, kept: Flags, targets: Array) -> dict[str, float]:
     """CRPS of the likeliest kernel and subset of coordinates, and of the mixture of all.
 
     Args:
         subsets: the kernels on subsets of an episode's coordinates.
-        chosen: ``S`` flags of the kernels that may be used.
+        kept: ``S`` flags of the kernels that may be used.
         targets: ``q`` query targets.
-        words: end of the rows' names.
     """
-    weights = subsets.weights(chosen)
+    weights = subsets.weights(kept)
     used = weights > 0
     likeliest = np.where(weights == weights.max(), 1.0, 0.0)
     likeliest /= likeliest.sum()
     return {
-        f"{kind} by likelihood over coordinates{words}": float(
+        f"{kind} by likelihood over coordinates": float(
             mixture_crps(w[used], subsets.mean[used], subsets.sd[used], targets).mean()
         )
         for kind, w in (("choice", likeliest), ("mixture", weights))

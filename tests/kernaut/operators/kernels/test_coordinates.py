@@ -13,7 +13,7 @@ from kernaut.evaluation.references import subjects_of
 from kernaut.evaluation.subject import program_subject
 from kernaut.operators.kernels.coordinates import MOST_COMPONENTS, CoordinateFits, dropped_sets, fit_coordinates
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of, fit_subjects
-from kernaut.operators.kernels.use import Candidates, uses
+from kernaut.operators.kernels.use import Candidates, Uses
 from kernaut.program.program import KernelProgram
 
 SUBJECTS = subjects_of({"rbf": [{"lengthscale": 0.3}, {"lengthscale": 1.0}], "matern52": [{"lengthscale": 0.5}]})
@@ -101,7 +101,7 @@ def test_an_irrelevant_coordinate_is_found() -> None:
     relevance = record.relevance(record.weights(everyone))
     assert relevance[1] > 0.99
     assert max(relevance[0], relevance[2]) < 0.1
-    found = uses(fit_subjects(SUBJECTS, [episode]), ~everyone, Candidates(tuple(SUBJECTS), 2, 1, np.ones(3)), [record])
+    found = Uses(fit_subjects(SUBJECTS, [episode]), Candidates(tuple(SUBJECTS), 2, 1, np.ones(3)), [record])(~everyone)
     over = found["mixture by likelihood over coordinates"]["mean_crps"]
     assert over < 0.5 * found["mixture by likelihood"]["mean_crps"]
 
@@ -119,13 +119,12 @@ def test_a_rule_confines_choice_and_mixture_over_coordinates(
 ) -> None:
     fits: list[EpisodeFits] = fit_subjects(SUBJECTS, episodes)
     flags = np.tile([False, True, True], len(episodes))
-    row = uses(fits, flags, Candidates(tuple(SUBJECTS), 2, 1, np.ones(3)), found)
+    candidates = Candidates(tuple(SUBJECTS), 2, 1, np.ones(3))
+    row = Uses(fits, candidates, found)(flags)
     expected = []
     for episode, record in zip(episodes, found, strict=True):
         score = record.log_likelihood[0] + record.log_prior
         (alone,) = fit_subjects(SUBJECTS[:1], [without(episode, record.dropped[int(score.argmax())])])
         expected.append(crps_of(alone)[0])
     assert row["choice by likelihood over coordinates among kept"]["mean_crps"] == pytest.approx(np.mean(expected))
-    assert "choice by likelihood over coordinates" not in uses(
-        fits, flags, Candidates(tuple(SUBJECTS), 2, 1, np.ones(3))
-    )
+    assert "choice by likelihood over coordinates" not in Uses(fits, candidates)(flags)

@@ -10,7 +10,7 @@ from kernaut.episodes.registry import benchmark_named
 from kernaut.evaluation.references import subjects_of
 from kernaut.operators.kernels.domain import KernelDomain
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of, fit_subjects, only
-from kernaut.operators.kernels.use import Candidates, uses
+from kernaut.operators.kernels.use import Candidates, Uses
 from kernaut.scoring.predictive import crps_gaussian
 
 SUBJECTS = subjects_of({"rbf": [{"lengthscale": 0.1}, {"lengthscale": 1.0}], "matern52": [{"lengthscale": 0.5}]})
@@ -24,7 +24,7 @@ def fits() -> list[EpisodeFits]:
 
 def test_choices_and_mixtures_by_hand(fits: list[EpisodeFits]) -> None:
     flags = np.array([[False, True, False], [True, True, False], [True, True, True]])
-    found = uses(fits, flags.reshape(-1), CANDIDATES)
+    found = Uses(fits, CANDIDATES)(flags.reshape(-1))
     choice, kept_choice, mixture = [], [], []
     for record, flagged in zip(fits, flags, strict=True):
         scores, likelihood = crps_of(record), record.best_log_likelihood
