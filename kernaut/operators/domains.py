@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def open_domain(
         second_pool: ``code``: whether the pool of other mutation kinds is made, too.
         fresh: whether verdicts are formed anew, whatever a cache holds.
         held_out: ``kernels``: whether validation, and test where asked for, are opened; training alone counts no look.
-        done: called with tasks done and their number.
+        done: called with tasks done and their number; ``kernels``: with kernels fitted to a split, and their number.
 
     Raises:
         InputError: for an unknown name.
@@ -103,17 +104,16 @@ def open_domain(
     if name == "kernels":
         if options.kernels is not None:
             with Archive.open(options.kernels, read_only=not held_out) as other:
-                return _kernels(options, other, held_out)
+                return _kernels(options, other, held_out, done)
         if archive is None:
             raise InputError(
                 "Expected an archive whose programs are the candidates. Got none.", hint="Name one by --kernels."
             )
-        return _kernels(options, archive, held_out)
+        return _kernels(options, archive, held_out, done)
     if options.options and name in OWN:
         raise InputError(f"Expected no further options for the domain {name}. Got {', '.join(options.options)}.")
     if name == "code":
         made = _code(options, cache or cache_folder(), second_pool, done)
-        made.done = None
         made.cache = None if fresh else made.cache
         return made
     return _installed(name, options)
@@ -134,11 +134,8 @@ def _installed(name: str, options: DomainOptions) -> Domain:
     except TypeError as error:
         raise InputError(f"Expected options that the domain {name} takes. Got: {error}.") from error
     made: Domain = make(**options.options)
-    absent = [
-        method
-        for method in ("electorate", "examine", "screen", "symptoms", "measure", "hand_written", "reported")
-        if not callable(getattr(made, method, None))
-    ]
+    wanted = [name for name in (*Domain.__annotations__, *vars(Domain)) if not name.startswith("_")]
+    absent = [name for name in wanted if not hasattr(made, name)]
     if absent:
         raise InputError(
             f"Expected a domain from the {GROUP} extension {name!r}. Got {type(made).__name__} without {', '.join(absent)}."
@@ -173,12 +170,15 @@ def baseline_rules(domain: Domain) -> list[Rule]:
     return rules
 
 
-def _kernels(options: DomainOptions, archive: Archive, held_out: bool) -> KernelDomain:
+def _kernels(
+    options: DomainOptions, archive: Archive, held_out: bool, done: Callable[[int, int], None] | None
+) -> KernelDomain:
     """An archive's programs and the best references of each family, fitted to a benchmark's episodes; what is opened is counted as a look."""
     made = benchmark_named(options.benchmark)
     programs = [program_subject(candidate.program) for candidate in archive.candidates()]
     references = references_of(made)
-    train = fit_subjects([*programs, *references], made.episodes("train", options.train), resolve=archive.program)
+    fit = partial(fit_subjects, resolve=archive.program, done=done)
+    train = fit([*programs, *references], made.episodes("train", options.train))
     scores = np.stack([crps_of(f) for f in train]).mean(0)
     first = len(programs)
     chosen = [*range(first), *(first + place for place in _best_of_families(references, scores[first:]))]
@@ -188,11 +188,11 @@ def _kernels(options: DomainOptions, archive: Archive, held_out: bool) -> Kernel
         known = Candidates(tuple(subjects), reference, None, scores[chosen])
         return KernelDomain({"train": only(train, chosen)}, reference, candidates=known)
     archive.record_look(options.benchmark, "validation", "cegar", {"per_family": options.validation})
-    validation = fit_subjects(subjects, made.episodes("validation", options.validation), resolve=archive.program)
+    validation = fit(subjects, made.episodes("validation", options.validation))
     fits = {"train": only(train, chosen), "validation": validation, "unseen": validation}
     if options.test:
         archive.record_look(options.benchmark, "test", "cegar", {"per_family": options.test})
-        fits["unseen"] = fit_subjects(subjects, made.episodes("test", options.test), resolve=archive.program)
+        fits["unseen"] = fit(subjects, made.episodes("test", options.test))
     on_validation = np.stack([crps_of(f) for f in validation]).mean(0)
     candidates = Candidates(
         tuple(subjects),
@@ -248,6 +248,5 @@ def _code(
         synthetic=SYNTHETIC if options.samples is None else "",
         foreign=[pool for pool, file in files.items() if file is not None],
         cache=cache,
-        done=done,
         counts=counts,
     )

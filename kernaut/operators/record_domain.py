@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kernaut.digest import thaw
-from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.domain import unasked
-from kernaut.operators.records import ABSTAIN, FLAG, PASS, Electorate, Flags, Operator, Verdicts
+from kernaut.errors import InputError
+from kernaut.operators.examining import able, examined, moves
+from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
@@ -25,10 +26,6 @@ from kernaut.operators.trusted import Bench, trusted_source
 from kernaut.sandbox.records import SandboxProgram
 
 SCREENED_TASKS = 6
-DEAD_TASKS = 2
-"""An operator that ends its process on so many whole tasks is asked no further."""
-
-_CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
 
 Record = dict[str, Any]
 Rewrite = Callable[[Record, list[Record], Sequence[bool]], tuple[Record, list[Record]]]
@@ -50,14 +47,6 @@ class Screen:
     words: str
     rewrite: Rewrite
     share: float = 0.0
-
-    def catches(self, before: Sequence[int], after: Sequence[int]) -> bool:
-        """Whether verdicts on rewritten candidates differ by more than they may."""
-        if self.share == 0.0:
-            return list(before) != list(after)
-        flagged = [place for place, code in enumerate(before) if code == FLAG]
-        lost = sum(after[place] != FLAG for place in flagged)
-        return lost > self.share * len(flagged)
 
 
 @dataclass
@@ -122,12 +111,10 @@ class RecordDomain:
         require_operator_source(operator)
         key = (operator.id, electorate.digest)
         if key not in self._verdicts:
-            codes, reasons = unasked(electorate).codes, {}
-            for place, (verdict, reason) in self._judged(operator, electorate):
-                codes[place] = _CODES[verdict]
-                if verdict == "abstain":
-                    reasons[place] = reason
-            self._verdicts[key] = Verdicts(codes, reasons)
+            with Bench(self._program()) as bench:
+                self._verdicts[key] = examined(
+                    bench, electorate, partial(self._request, electorate, [_asked(operator)])
+                )
         return self._verdicts[key]
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
@@ -138,14 +125,8 @@ class RecordDomain:
         chosen += [task for task in range(len(electorate.tasks)) if task not in chosen]
         with Bench(self._program()) as bench:
             for screen in self.screens:
-                before: list[int] = []
-                after: list[int] = []
-                for task in chosen[:SCREENED_TASKS]:
-                    places = _able(electorate, task)
-                    before += [int(verdicts.codes[place]) for place in places]
-                    request = self._request(electorate, task, [_asked(operator)], screen.rewrite)
-                    after += [_CODES[row[0]] for row in _one_by_one(bench, request)]
-                if screen.catches(before, after):
+                request = partial(self._request, electorate, [_asked(operator)], rewrite=screen.rewrite)
+                if moves(bench, electorate, verdicts, chosen[:SCREENED_TASKS], request, screen.share):
                     found.append(f"{screen.name}: {screen.words}")
         return tuple(found)
 
@@ -160,8 +141,8 @@ class RecordDomain:
             asked = [{"source": symptom.probe(), "level": symptom.level} for symptom in self.measured]
             with Bench(self._program()) as bench:
                 for task in range(len(electorate.tasks)):
-                    request = {**self._request(electorate, task, asked, None), "measure": True}
-                    for place, values in zip(_able(electorate, task), bench.ask(request), strict=True):
+                    request = {**self._request(electorate, asked, task), "measure": True}
+                    for place, values in zip(able(electorate, task), bench.ask(request), strict=True):
                         table[place] = [np.nan if value is None else value for value in values]
             self._tables[electorate.digest] = table
         return self._tables[electorate.digest]
@@ -184,7 +165,7 @@ class RecordDomain:
         return SandboxProgram(text, "answer", "json", "python")
 
     def _request(
-        self, electorate: Electorate, task: int, operators: list[Record], rewrite: Rewrite | None
+        self, electorate: Electorate, operators: list[Record], task: int, *, rewrite: Rewrite | None = None
     ) -> dict[str, Any]:
         members = [electorate.candidates[place] for place in electorate.members[task]]
         content, true = thaw(electorate.tasks[task].content), [thaw(candidate.content) for candidate in members]
@@ -202,39 +183,9 @@ class RecordDomain:
             "measure": False,
         }
 
-    def _judged(self, operator: Operator, electorate: Electorate) -> Iterator[tuple[int, list[str]]]:
-        dead = 0
-        with Bench(self._program()) as bench:
-            for task in range(len(electorate.tasks)):
-                places = _able(electorate, task)
-                if dead < DEAD_TASKS:
-                    rows = _one_by_one(bench, self._request(electorate, task, [_asked(operator)], None))
-                    dead += bool(rows) and all(row[1].startswith(("crashed", "timed out", "refused")) for row in rows)
-                else:
-                    rows = [["abstain", f"the operator ended its process on {DEAD_TASKS} tasks"]] * len(places)
-                yield from zip(places, rows, strict=True)
-
 
 def _asked(operator: Operator) -> Record:
     return {"source": operator.source, "level": operator.level}
-
-
-def _able(electorate: Electorate, task: int) -> list[int]:
-    return [place for place in electorate.members[task] if electorate.visible[place]]
-
-
-def _one_by_one(bench: Bench, request: Mapping[str, Any]) -> list[list[str]]:
-    """``[verdict, reason]`` of one operator for the wanted candidates; when the child dies, candidate by candidate, and not beyond three that it dies on."""
-    try:
-        return [row[0] for row in bench.ask(request)]
-    except SandboxFailure as failure:
-        wanted = request["wanted"]
-        if len(wanted) == 1:
-            return [["abstain", f"{failure.state}: {failure.message}"]]
-    rows = [_one_by_one(bench, {**request, "wanted": [number]})[0] for number in wanted[:3]]
-    if all(row[0] == "abstain" for row in rows):
-        return [*rows, *([rows[-1]] * (len(wanted) - len(rows)))]
-    return [*rows, *(_one_by_one(bench, {**request, "wanted": [number]})[0] for number in wanted[3:])]
 
 
 def _texts(value: Any) -> Iterator[str]:

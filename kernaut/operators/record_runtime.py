@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from kernaut.operators.runtime import MOST_OBSERVATIONS, MOST_PEERS, Caught, ObservationsSpent, Steps, judge
+from kernaut.operators.runtime import MOST_OBSERVATIONS, MOST_PEERS, Caught, ObservationsSpent, judge
 
 
 class Context:
@@ -46,14 +46,13 @@ class Context:
             self.spent = f"more than {MOST_PEERS} peers were run"
         if self.spent:
             raise ObservationsSpent(self.spent)
-        found = None
-        with Caught() as caught:
-            found = runner(
+        with Caught():
+            return runner(
                 copy.deepcopy(self._request["task"]),
                 copy.deepcopy(self._request["true"][place]),
                 copy.deepcopy(argument),
             )
-        return None if caught.reason(Steps(0)) else found
+        return None
 
 
 def answer(request: Any) -> Any:

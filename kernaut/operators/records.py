@@ -21,8 +21,10 @@ from kernaut.digest import content_id, freeze, require_json
 from kernaut.errors import InputError
 
 FLAG, PASS, ABSTAIN = 1, 0, -1
-LETTERS = {FLAG: "f", PASS: "p", ABSTAIN: "a"}
-_CODES = {letter: code for code, letter in LETTERS.items()}
+WORDS = {FLAG: "flag", PASS: "pass", ABSTAIN: "abstain"}
+CODES = {word: code for code, word in WORDS.items()}
+LETTERS = {code: word[0] for code, word in WORDS.items()}
+_BY_LETTER = {letter: code for code, letter in LETTERS.items()}
 MAX_LINES = 80
 
 Codes = NDArray[np.int8]
@@ -112,7 +114,7 @@ class Verdicts:
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> Verdicts:
         """Read what :meth:`to_json` wrote."""
-        codes = np.array([_CODES[letter] for letter in record["letters"]], dtype=np.int8)
+        codes = np.array([_BY_LETTER[letter] for letter in record["letters"]], dtype=np.int8)
         return Verdicts(codes, {int(place): str(reason) for place, reason in record["reasons"].items()})
 
 

@@ -18,14 +18,13 @@ from kernaut.errors import InputError
 from kernaut.operators.collisions import signatures
 from kernaut.operators.domain import Domain
 from kernaut.operators.domains import DomainOptions, open_domain
-from kernaut.operators.records import ABSTAIN, LETTERS, Electorate, Operator, Verdicts
+from kernaut.operators.records import ABSTAIN, WORDS, Electorate, Operator, Verdicts
 from kernaut.operators.store import StoredRun, members_of, stored_runs
 from kernaut.report.drawing import Drawing, Panel, drawing
 from kernaut.report.page import Note, Part, Source, Table, record_table, table
 
 PREFIX = "cegar-"
 MOST_BARS = 14
-WORDS = {"f": "flag", "p": "pass", "a": "abstain"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +304,7 @@ def short_signature(signature: str, longest: int = 18) -> str:
 
 def word_of(verdicts: Verdicts, place: int) -> str:
     """An operator's verdict on a candidate, as a word."""
-    return WORDS[LETTERS[int(verdicts.codes[place])]]
+    return WORDS[int(verdicts.codes[place])]
 
 
 def _counted(count: int, word: str) -> str:

@@ -15,6 +15,7 @@ from kernaut.report.drawing import Drawing, Panel, drawing
 from kernaut.report.marks import padded
 from kernaut.report.page import Columns, Note, Part, Source, Table, table
 from kernaut.report.subject_view import about
+from kernaut.scoring.predictive import coverage
 
 Z95 = 1.959964
 LONGEST = 4000
@@ -85,7 +86,7 @@ def fit_drawing(fits: EpisodeFits, kernel: int, reference: int) -> Drawing:
         panel.line([at, at], [bottom, top], colour="#0072B2", width=1.0)
     panel.points(observed, mean, 0, "predicted mean")
     scores = crps_of(fits)
-    covered = float((np.abs(mean - observed) <= Z95 * sd).mean())
+    covered = float(coverage(mean, sd, observed))
     words = f"CRPS {scores[kernel]:.3f}, the reference has {scores[reference]:.3f}; {covered:.0%} of the observations lie in the intervals"
     return drawing([panel], f"Predictions on {fits.episode.name} against observations: {words}.")
 

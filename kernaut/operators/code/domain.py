@@ -9,6 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,12 @@ from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.code.bank import Sample, write_cache
 from kernaut.operators.code.labels import SINGLE_LIMITS, code_program
 from kernaut.operators.code.operators import HAND_WRITTEN
-from kernaut.operators.code.screens import MOST_TASKS, View, is_caught, rewrites
+from kernaut.operators.code.screens import MOST_TASKS, View, rewrites
 from kernaut.operators.code.symptoms import SYMPTOMS
 from kernaut.operators.code.tasks import CodeTask
-from kernaut.operators.domain import unasked
+from kernaut.operators.examining import able, examined, moves
 from kernaut.operators.prompting import prompt
-from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
+from kernaut.operators.records import Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
@@ -35,7 +36,6 @@ from kernaut.seeds import stable_seed
 INPUTS = 40
 SYNTHETIC = "Candidates were made by mutating reference solutions; a result on such a bank is synthetic and may not hold on natural samples."
 POOLS = {"train": "first", "unseen": "first", "transfer": "second"}
-_CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
 
 
 @dataclass
@@ -49,7 +49,6 @@ class CodeDomain:
         synthetic: what reports must say of the candidates.
         foreign: pools whose candidates come from elsewhere, which are run in a process of their own each.
         cache: folder for measured symptoms and verdicts; nothing is kept without it.
-        done: called with tasks done and their number.
         counts: how many tasks are usable, and why others are not, for reports.
     """
 
@@ -59,7 +58,6 @@ class CodeDomain:
     synthetic: str = SYNTHETIC
     foreign: Sequence[str] = ()
     cache: Path | None = None
-    done: Callable[[int, int], None] | None = None
     name: str = "code"
     counts: Mapping[str, Any] = field(default_factory=dict)
     _made: dict[str, Electorate] = field(default_factory=dict)
@@ -117,7 +115,9 @@ class CodeDomain:
             if place is not None and place.is_file():
                 self._verdicts[key] = Verdicts.from_json(json.loads(place.read_text(encoding="utf-8")))
             else:
-                self._verdicts[key] = self._examined(operator, electorate)
+                with Bench(code_program()) as bench:
+                    request = partial(self._request, electorate, [_asked(operator)])
+                    self._verdicts[key] = examined(bench, electorate, request)
                 if place is not None:
                     write_cache(place, self._verdicts[key].to_json())
         return self._verdicts[key]
@@ -129,19 +129,10 @@ class CodeDomain:
         chosen = [task for task, _ in counts.most_common(MOST_TASKS - 2)]
         chosen += [task for task in range(len(electorate.tasks)) if task not in chosen][: MOST_TASKS - len(chosen)]
         with Bench(code_program()) as bench:
-            for name, words, rewrite in rewrites(operator):
-                before: list[str] = []
-                after: list[str] = []
-                for task in chosen:
-                    members = electorate.members[task]
-                    wanted = [n for n, place in enumerate(members) if electorate.visible[place]]
-                    view = self._view(electorate, task)
-                    before += [_word(verdicts.codes[members[n]]) for n in wanted]
-                    after += [
-                        answer[0] for answer in self._ask(bench, operator, electorate, task, rewrite(view), wanted)
-                    ]
-                if is_caught(name, before, after):
-                    found.append(f"{name}: {words}")
+            for screen in rewrites(operator):
+                request = partial(self._request, electorate, [_asked(operator)], rewrite=screen.rewrite)
+                if moves(bench, electorate, verdicts, chosen, request, screen.share):
+                    found.append(f"{screen.name}: {screen.words}")
         return tuple(found)
 
     def symptoms(self) -> Sequence[Symptom]:
@@ -196,13 +187,15 @@ class CodeDomain:
 
     def _request(
         self,
-        operators: Sequence[Mapping[str, Any]],
         electorate: Electorate,
+        operators: Sequence[Mapping[str, Any]],
         task: int,
-        view: View,
-        wanted: Sequence[int],
+        *,
+        rewrite: Callable[[View], View] | None = None,
     ) -> dict[str, Any]:
-        content = electorate.tasks[task].content
+        content, members = electorate.tasks[task].content, electorate.members[task]
+        true = self._view(electorate, task)
+        view = true if rewrite is None else rewrite(true)
         runs = any(operator["level"] == 2 for operator in operators)
         return {
             "do": "judge",
@@ -211,7 +204,7 @@ class CodeDomain:
             "task": dict(view.task),
             "shown": [{"source": source, "place": number} for number, source in enumerate(view.shown)],
             "sources": list(view.true),
-            "wanted": list(wanted),
+            "wanted": [number for number, place in enumerate(members) if electorate.visible[place]],
             "measure": False,
             "entry": content["entry"],
             "checks": [dict(check) for check in content["checks"]],
@@ -219,59 +212,17 @@ class CodeDomain:
             "inputs": INPUTS,
         }
 
-    def _ask(
-        self, bench: Bench, operator: Operator, electorate: Electorate, task: int, view: View, wanted: Sequence[int]
-    ) -> list[list[str]]:
-        """``[verdict, reason]`` of one operator for the wanted candidates of a task; when the child dies, one by one."""
-        request = self._request([{"source": operator.source, "level": operator.level}], electorate, task, view, wanted)
-        try:
-            return [row[0] for row in bench.ask(request)]
-        except SandboxFailure as failure:
-            if len(wanted) == 1:
-                return [["abstain", f"{failure.state}: {failure.message}"]]
-            singles = [self._ask(bench, operator, electorate, task, view, [number]) for number in wanted[:3]]
-            if all(single[0][0] == "abstain" for single in singles):  # it dies on everyone: the rest is spared
-                return [singles[min(n, 2)][0] for n in range(len(wanted))]
-            return [
-                *(s[0] for s in singles),
-                *(self._ask(bench, operator, electorate, task, view, [n])[0] for n in wanted[3:]),
-            ]
-
-    def _examined(self, operator: Operator, electorate: Electorate) -> Verdicts:
-        codes, reasons = unasked(electorate).codes, {}
-        dead = 0
-        with Bench(code_program()) as bench:
-            for task, members in enumerate(electorate.members):
-                wanted = [n for n, place in enumerate(members) if electorate.visible[place]]
-                if dead >= 2:  # it has ended its child on two whole tasks: the rest would only take time
-                    answers = [["abstain", "the operator ended its process on two tasks"]] * len(wanted)
-                else:
-                    answers = self._ask(bench, operator, electorate, task, self._view(electorate, task), wanted)
-                    died = all(v == "abstain" and r.startswith(("crashed", "timed", "refused")) for v, r in answers)
-                    dead += bool(answers) and died
-                for number, (verdict, reason) in zip(wanted, answers, strict=True):
-                    codes[members[number]] = _CODES[verdict]
-                    if verdict == "abstain":
-                        reasons[members[number]] = reason
-                if self.done is not None:
-                    self.done(task + 1, len(electorate.tasks))
-        return Verdicts(codes, reasons)
-
     def _measured(self, electorate: Electorate) -> list[list[float | None]]:
         probes = [{"source": symptom.probe(), "level": symptom.level} for symptom in SYMPTOMS]
         rows: list[list[float | None]] = [[None] * len(SYMPTOMS) for _ in electorate.candidates]
         with Bench(code_program()) as bench:
-            for task, members in enumerate(electorate.members):
-                wanted = [n for n, place in enumerate(members) if electorate.visible[place]]
-                request = self._request(probes, electorate, task, self._view(electorate, task), wanted)
+            for task in range(len(electorate.tasks)):
                 try:
-                    answers = bench.ask({**request, "measure": True})
+                    answers = bench.ask({**self._request(electorate, probes, task), "measure": True})
                 except SandboxFailure:
                     continue
-                for number, values in zip(wanted, answers, strict=True):
-                    rows[members[number]] = values
-                if self.done is not None:
-                    self.done(task + 1, len(electorate.tasks))
+                for place, values in zip(able(electorate, task), answers, strict=True):
+                    rows[place] = values
         return rows
 
     def _tape(self, electorate: Electorate) -> list[Any]:
@@ -283,18 +234,14 @@ class CodeDomain:
             self._tapes[electorate.digest] = json.loads(place.read_text(encoding="utf-8"))
             return self._tapes[electorate.digest]
         found: list[Any] = []
-        self._tapes[electorate.digest] = [None] * len(electorate.tasks)  # what a request sees while the tape is made
         apart = POOLS.get(electorate.name) in self.foreign
         with Bench(code_program()) as bench, Bench(code_program(), SINGLE_LIMITS, fresh=True) as single:
             for task in range(len(electorate.tasks)):
-                view = self._view(electorate, task)
-                request = {**self._request([], electorate, task, view, []), "do": "tape"}
+                request = {**self._request(electorate, [], task), "do": "tape"}
                 try:
-                    found.append(one_by_one(single, request) if apart else list(bench.ask(request)))
+                    found.append(tape_apart(single, request) if apart else list(bench.ask(request)))
                 except SandboxFailure:
-                    found.append(one_by_one(single, request))
-                if self.done is not None:
-                    self.done(task + 1, len(electorate.tasks))
+                    found.append(tape_apart(single, request))
         if place is not None:
             write_cache(place, found)
         self._tapes[electorate.digest] = found
@@ -304,12 +251,16 @@ class CodeDomain:
         return None if self.cache is None else self.cache / f"{name}.json"
 
 
+def _asked(operator: Operator) -> dict[str, Any]:
+    return {"source": operator.source, "level": operator.level}
+
+
 def _candidate(sample: Sample, number: int) -> Candidate:
     kind = "" if sample.correct else ("hidden tests only" if sample.visible else "visible checks")
     return Candidate(f"c{number:03d}", sample.task, {"source": sample.source}, sample.visible, sample.correct, kind)
 
 
-def one_by_one(bench: Bench, request: Mapping[str, Any]) -> list[Any]:
+def tape_apart(bench: Bench, request: Mapping[str, Any]) -> list[Any]:
     """The outcomes of all sources of a request, each from a process of its own."""
     found: dict[str, Any] = {}
     for source in dict.fromkeys(request["sources"]):
@@ -323,7 +274,3 @@ def one_by_one(bench: Bench, request: Mapping[str, Any]) -> list[Any]:
 def ended(state: str) -> dict[str, Any]:
     """The outcomes of a candidate that ended its process: on every input it gives none."""
     return {"": {"ok": False, "text": "", "kind": "", "error": state, "steps": 0, "changed": False}}
-
-
-def _word(code: int) -> str:
-    return next(word for word, value in _CODES.items() if value == int(code))

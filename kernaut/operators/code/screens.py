@@ -2,14 +2,14 @@
 
 (a) through syntax: re-formatted candidates whose names are changed; (b) keyed on constants of the fault generator: constants that no correct candidate of the task has are
 moved; (c) prompt words: the prompt, the docstrings and the function's name are replaced; (d) runs but decides by text: texts are blanked while the runner runs the
-true candidates.  Level-1 operators meet a, b and c; level-2 operators that run something meet c and d, others all four.
+true candidates.  Operators that run something meet c and d, others a, b and c.
 """
 
 from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from kernaut.operators.records import Operator
 from kernaut.seeds import stable_seed
 
 BLANK = "def blank():\n    return 0\n"
-KEYED_SHARE = 0.5
 MOST_TASKS = 6
 
 
@@ -33,32 +32,16 @@ class View:
 
 
 Rewrite = Callable[[View], View]
-Screen = tuple[str, str, Rewrite]
 
 
-def rewrites(operator: Operator) -> list[Screen]:
-    """The screens an operator must pass: name, what failing it means, how a view is rewritten."""
-    syntax: Screen = ("syntax screen", "its verdict changes when candidates are re-formatted and renamed", reformatted)
-    keyed: Screen = ("constants screen", "its flags follow constants that only faulty candidates hold", moved_constants)
-    words: Screen = ("prompt screen", "its verdict changes with the words of the prompt", without_words)
-    blank: Screen = ("text screen", "it runs candidates and decides by their text", blanked)
-    runs = operator.level == 2 and ".run(" in operator.source
-    return [words, blank] if runs else [syntax, keyed, words]
+@dataclass(frozen=True)
+class Screen:
+    """A rewriting: its name, what failing it means, and which share of flags may be lost (0: no verdict may change)."""
 
-
-def is_caught(name: str, before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether verdicts moved: any change, for the constants screen more than half of the flags.
-
-    Args:
-        name: the screen's name.
-        before: verdicts on candidates as they are.
-        after: on rewritten ones.
-    """
-    if name != "constants screen":
-        return list(before) != list(after)
-    flagged = [place for place, verdict in enumerate(before) if verdict == "flag"]
-    lost = sum(after[place] != "flag" for place in flagged)
-    return bool(flagged) and lost > KEYED_SHARE * len(flagged)
+    name: str
+    words: str
+    rewrite: Rewrite
+    share: float = 0.0
 
 
 def reformatted(view: View) -> View:
@@ -92,6 +75,19 @@ def without_words(view: View) -> View:
 def blanked(view: View) -> View:
     """Texts blanked; the runner still runs the true candidates."""
     return View(view.task, tuple(BLANK for _ in view.shown), view.true, view.correct)
+
+
+SYNTAX = Screen("syntax screen", "its verdict changes when candidates are re-formatted and renamed", reformatted)
+KEYED = Screen("constants screen", "its flags follow constants that only faulty candidates hold", moved_constants, 0.5)
+WORDS = Screen("prompt screen", "its verdict changes with the words of the prompt", without_words)
+BLANKED = Screen("text screen", "it runs candidates and decides by their text", blanked)
+
+
+def rewrites(operator: Operator) -> list[Screen]:
+    """The screens an operator must pass."""
+    nodes = ast.walk(ast.parse(operator.source))
+    runs = operator.level == 2 and any(isinstance(node, ast.Attribute) and node.attr == "run" for node in nodes)
+    return [WORDS, BLANKED] if runs else [SYNTAX, KEYED, WORDS]
 
 
 def _kept_going(source: str, rewrite: Callable[[str], str]) -> str:

@@ -9,7 +9,7 @@ Shapes: ``S`` kernels, ``B`` subsets of ``d`` coordinates, ``q`` query points of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -103,7 +103,6 @@ def fit_coordinates(
     episodes: Sequence[Episode],
     *,
     resolve: Resolve | None = None,
-    done: Callable[[int, int], None] | None = None,
 ) -> list[CoordinateFits]:
     """Fit every kernel to every subset of every episode's coordinates.
 
@@ -111,7 +110,6 @@ def fit_coordinates(
         subjects: kernels; one that does not assemble, or gives no value for fewer coordinates, counts as failed there.
         episodes: episodes without context observations.
         resolve: looks up program leaves.
-        done: called with kernels done and their number.
 
     Returns:
         One record an episode, in the order given.
@@ -129,8 +127,6 @@ def fit_coordinates(
                 places = [place for place, dropped in enumerate(sets) if len(dropped) == size]
                 _fit(kernel, group, number, [(place, sets[place]) for place in places], found)
         kernel.close()
-        if done is not None:
-            done(number + 1, len(subjects))
     return found
 
 

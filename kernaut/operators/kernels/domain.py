@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.domain import unasked
+from kernaut.operators.examining import able, verdicts_of
 from kernaut.operators.kernels.coordinates import CoordinateFits
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of
 from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.kernels.use import Candidates, Uses
 from kernaut.operators.prompting import prompt
-from kernaut.operators.records import ABSTAIN, FLAG, PASS, Candidate, Electorate, Flags, Operator, Task, Verdicts
+from kernaut.operators.records import Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench, trusted_program
+from kernaut.scoring.predictive import coverage
 
 COVERAGE = 0.8
-_CODES = {"flag": FLAG, "pass": PASS, "abstain": ABSTAIN}
 _DIGITS = 10
 
 
@@ -42,7 +42,6 @@ class KernelDomain:
         candidates: the kernels, where it is asked what a rule is worth.
         labelled: whether query targets are known; without, all candidates count as correct.
         coordinates: fits the same kernels on fewer coordinates of an electorate's episodes; None where inputs have roles.
-        done: called with episodes done and their number.
     """
 
     fits: Mapping[str, Sequence[EpisodeFits]]
@@ -50,7 +49,6 @@ class KernelDomain:
     candidates: Candidates | None = None
     labelled: bool = True
     coordinates: Callable[[str], Sequence[CoordinateFits]] | None = None
-    done: Callable[[int, int], None] | None = None
     name: str = "kernels"
     synthetic: str = ""
     _made: dict[str, Electorate] = field(default_factory=dict)
@@ -102,7 +100,7 @@ class KernelDomain:
         y = fits.episode.query_targets
         scores = crps_of(fits)
         error = np.sqrt(((fits.mean - y) ** 2).mean(-1))
-        covered = (np.abs(fits.mean - y) <= 1.959964 * fits.sd).mean(-1)
+        covered = coverage(fits.mean, fits.sd, y)
         kinds = [
             "over-confident" if covered[k] < COVERAGE else "inaccurate" if error[k] > error[self.reference] else "other"
             for k in range(len(scores))
@@ -118,13 +116,9 @@ class KernelDomain:
         require_operator_source(operator)
         key = (operator.id, electorate.digest)
         if key not in self._verdicts:
-            codes, reasons = unasked(electorate).codes, {}
             asked = [{"source": operator.source, "level": operator.level}]
-            for place, ((verdict, reason),) in self._answers(asked, electorate, False):
-                codes[place] = _CODES[verdict]
-                if verdict == "abstain":
-                    reasons[place] = reason
-            self._verdicts[key] = Verdicts(codes, reasons)
+            answers = self._answers(asked, electorate, False)
+            self._verdicts[key] = verdicts_of(electorate, ((place, row) for place, (row,) in answers))
         return self._verdicts[key]
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
@@ -166,28 +160,26 @@ class KernelDomain:
 
     def _answers(self, operators: list[dict[str, Any]], electorate: Electorate, measure: bool) -> list[tuple[int, Any]]:
         found: list[tuple[int, Any]] = []
-        runs = any(operator["level"] == 2 and ".predict(" in operator["source"] for operator in operators)
+        runs = any(operator["level"] == 2 and "predict" in operator["source"] for operator in operators)
         fits = {record.episode.name: record for record in self.fits[electorate.name]}
         with Bench(trusted_program("runtime", "kernels/runtime")) as bench:
-            for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True), 1):
-                able = [place for place in members if electorate.visible[place]]
-                shown = [{**_plain(electorate.candidates[p].content), "place": n} for n, p in enumerate(able)]
+            for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True)):
+                places = able(electorate, number)
+                shown = [{**_plain(electorate.candidates[p].content), "place": n} for n, p in enumerate(places)]
                 request = {
                     "operators": operators,
                     "task": _plain(task.content),
                     "shown": shown,
-                    "wanted": list(range(len(able))),
+                    "wanted": list(range(len(places))),
                     "measure": measure,
-                    "grams": _grams(fits[task.id], [members.index(p) for p in able]) if runs else None,
+                    "grams": _grams(fits[task.id], [members.index(p) for p in places]) if runs else None,
                 }
                 try:
                     rows = bench.ask(request)
                 except SandboxFailure as failure:
                     lost = None if measure else ["abstain", f"{failure.state}: {failure.message}"]
-                    rows = [[lost] * len(operators)] * len(able)
-                found += zip(able, rows, strict=True)
-                if measure and self.done is not None:
-                    self.done(number, len(electorate.tasks))
+                    rows = [[lost] * len(operators)] * len(places)
+                found += zip(places, rows, strict=True)
         return found
 
 

@@ -105,6 +105,7 @@ def fit_subjects(
             continue
         for group in groups:
             _fit_group(kernel, group, number, blank)
+        kernel.close()
         if done is not None:
             done(number + 1, len(subjects))
     return [record.fits() for record in blank]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 
+from kernaut import plugins
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
 from kernaut.operators.code.bank import sample_bank
@@ -17,7 +19,7 @@ from kernaut.operators.code.labels import Labeller
 from kernaut.operators.code.tasks import load_tasks
 from kernaut.operators.domains import DomainOptions, code_tasks, open_domain
 from kernaut.operators.records import FLAG, PASS, Operator
-from tests.kernaut.operators.conftest import TASKS, task_records
+from tests.kernaut.operators.conftest import TASKS, SmallDomain, task_records
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,29 @@ def test_prompt_examples_that_the_reference_fails_are_dropped(tmp_path: Path, la
 def test_an_unknown_domain_names_the_known_ones(tmp_path: Path) -> None:
     with Archive.create(tmp_path / "a.sqlite") as archive, pytest.raises(InputError, match="code, kernels"):
         open_domain("poems", DomainOptions(), archive)
+
+
+class Half:
+    """A domain without its last two methods."""
+
+    name, synthetic, interface = "half", "", ""
+    reported = electorate = examine = screen = symptoms = measure = hand_written = None
+
+
+def whole(name: str = "whole") -> SmallDomain:
+    return SmallDomain(name=name)
+
+
+def test_what_an_installed_package_offers_must_be_a_whole_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [EntryPoint(name, f"{__name__}:{name}", "kernaut.domains") for name in ("whole", "Half")]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "kernaut.domains" else [])
+    assert isinstance(open_domain("whole", DomainOptions(), None), SmallDomain)
+    with pytest.raises(InputError, match=r"'Half'\. Got Half without worth, show\."):
+        open_domain("Half", DomainOptions(), None)
+    with pytest.raises(InputError, match=r"'whole' to have that name\. Got 'other'"):
+        open_domain("whole", DomainOptions(options={"name": "other"}), None)
+    with pytest.raises(InputError, match="options that the domain whole takes"):
+        open_domain("whole", DomainOptions(options={"size": 3}), None)
 
 
 KILLER = """

@@ -41,6 +41,7 @@ PROMPT = [
     TWO + "    outcome = ctx.run(candidate, [1])\n    return 'flag' if task['entry'] in ('clamp', 'gap') else 'pass'\n",
 ]
 TEXT = [
+    TWO + "    go = ctx.run\n    go(candidate, [1])\n    return 'flag' if '<' in candidate['source'] else 'pass'\n",
     TWO + "    ctx.run(candidate, [1])\n    return 'flag' if '<' in candidate['source'] else 'pass'\n",
     TWO + "    ctx.run(candidate, [1])\n    return 'flag' if len(candidate['source']) > 150 else 'pass'\n",
     TWO
