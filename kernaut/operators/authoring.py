@@ -18,11 +18,10 @@ from kernaut.authors.spending import Spending
 from kernaut.operators.domain import Domain
 from kernaut.operators.judgement import Judgement
 from kernaut.operators.records import Electorate, Operator
-from kernaut.operators.symptoms import Side, Symptom, Threshold, operator_of
+from kernaut.operators.symptoms import Symptom, Threshold, operator_of, thresholds_of
 from kernaut.seeds import generator
 
 DRAWN = 6
-BOUNDS = 24
 PENALTIES = (0.25, 0.5, 1.0, 2.0)
 """What a share of correct candidates flagged costs against a share of faulty ones; drawn for each request."""
 
@@ -150,7 +149,7 @@ class OfflineAuthor:
 
 
 def separations(table: Array, request: Request, able: list[int]) -> Array:
-    """How far the medians of faulty and correct candidates are apart for each symptom, as a share of its spread."""
+    """How far the means of faulty and correct candidates are apart for each symptom, as a share of its spread."""
     found = []
     for number in able:
         faulty, correct = table[list(request.faulty), number], table[list(request.correct), number]
@@ -163,21 +162,9 @@ def separations(table: Array, request: Request, able: list[int]) -> Array:
 def _singles(
     table: Array, symptoms: list[Symptom], request: Request, numbers: list[int], penalty: float
 ) -> list[tuple[float, tuple[Threshold, ...]]]:
-    found: list[tuple[float, tuple[Threshold, ...]]] = []
-    sides: tuple[Side, ...] = ("above", "below")
-    for number in numbers:
-        values = table[[*request.faulty, *request.correct], number]
-        values = np.unique(values[np.isfinite(values)])
-        if len(values) < 2:
-            continue
-        middles = (values[1:] + values[:-1]) / 2.0
-        if len(middles) > BOUNDS:
-            middles = np.quantile(middles, np.linspace(0.0, 1.0, BOUNDS))
-        for bound in dict.fromkeys(float(f"{middle:.6g}") for middle in middles):
-            for side in sides:
-                threshold = Threshold(symptoms[number], side, bound)
-                found.append((_value(table, symptoms, request, (threshold,), penalty), (threshold,)))
-    return found
+    seen = [*request.faulty, *request.correct]
+    found = [threshold for number in numbers for threshold in thresholds_of(symptoms[number], table[seen, number])]
+    return [(_value(table, symptoms, request, (threshold,), penalty), (threshold,)) for threshold in found]
 
 
 def _value(
@@ -187,9 +174,7 @@ def _value(
     places: Mapping[str, int] = {symptom.name: number for number, symptom in enumerate(symptoms)}
     flags = np.ones(len(table), dtype=bool)
     for threshold in thresholds:
-        values = table[:, places[threshold.symptom.name]]
-        with np.errstate(invalid="ignore"):
-            flags &= values > threshold.bound if threshold.side == "above" else values < threshold.bound
+        flags &= threshold.passed(table[:, places[threshold.symptom.name]])
     recall = float(flags[list(request.faulty)].mean())
     alarms = float(flags[list(request.correct)].mean()) if request.correct else 0.0
     return recall - penalty * alarms

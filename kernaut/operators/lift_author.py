@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernaut.operators.admission import MIN_HELPED
-from kernaut.operators.authoring import BOUNDS, DRAWN, Request, separations
+from kernaut.operators.authoring import DRAWN, Request, separations
 from kernaut.operators.domain import Domain
 from kernaut.operators.records import Electorate, Flags, Operator
 from kernaut.operators.selection import Panel
-from kernaut.operators.symptoms import Side, Symptom, Threshold, operator_of
+from kernaut.operators.symptoms import Symptom, Threshold, operator_of, thresholds_of
 from kernaut.seeds import generator
 
 CARES = (0.0, 0.5, 1.0, 2.0)
@@ -118,18 +118,8 @@ def _affordable(one: Threshold, two: Threshold) -> bool:
 
 def _singles(table: Array, symptoms: list[Symptom], numbers: list[int]) -> tuple[list[Threshold], Flags]:
     """Thresholds between measured values, and their flags (``R x n``); what could not be measured is not flagged."""
-    thresholds: list[Threshold] = []
-    flags: list[Flags] = []
-    sides: tuple[Side, ...] = ("above", "below")
-    for number in numbers:
-        values = table[:, number]
-        known = np.unique(values[np.isfinite(values)])
-        middles = (known[1:] + known[:-1]) / 2.0
-        if len(middles) > BOUNDS:
-            middles = np.quantile(middles, np.linspace(0.0, 1.0, BOUNDS))
-        for bound in dict.fromkeys(float(f"{middle:.6g}") for middle in middles):
-            for side in sides:
-                thresholds.append(Threshold(symptoms[number], side, bound))
-                with np.errstate(invalid="ignore"):
-                    flags.append(values > bound if side == "above" else values < bound)
-    return thresholds, np.stack(flags) if flags else np.zeros((0, len(table)), dtype=bool)
+    found = [
+        (threshold, number) for number in numbers for threshold in thresholds_of(symptoms[number], table[:, number])
+    ]
+    flags = [threshold.passed(table[:, number]) for threshold, number in found]
+    return [threshold for threshold, _ in found], np.array(flags, dtype=bool).reshape(len(found), len(table))

@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from kernaut.operators.records import Operator
+import numpy as np
+from numpy.typing import NDArray
+
+from kernaut.operators.records import Flags, Operator
+
+MOST_BOUNDS = 24
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,25 @@ class Threshold:
     side: Side
     bound: float
 
+    def passed(self, values: NDArray[np.float64]) -> Flags:
+        """Which of ``n`` measured values lie beyond the bound; what could not be measured (NaN) does not."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(values > self.bound if self.side == "above" else values < self.bound)
+
     def words(self) -> str:
         """In words."""
         return f"{self.symptom.words} {self.side} {self.bound:.4g}"
+
+
+def thresholds_of(symptom: Symptom, values: NDArray[np.float64]) -> list[Threshold]:
+    """Thresholds on both sides of bounds between ``n`` measured values, 24 bounds at most."""
+    known = np.unique(values[np.isfinite(values)])
+    middles = (known[1:] + known[:-1]) / 2.0
+    if len(middles) > MOST_BOUNDS:
+        middles = np.quantile(middles, np.linspace(0.0, 1.0, MOST_BOUNDS))
+    sides: tuple[Side, ...] = ("above", "below")
+    bounds = dict.fromkeys(float(f"{middle:.6g}") for middle in middles)
+    return [Threshold(symptom, side, bound) for bound in bounds for side in sides]
 
 
 def operator_of(thresholds: tuple[Threshold, ...], origin: str = "offline") -> Operator:
