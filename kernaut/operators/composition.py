@@ -147,7 +147,12 @@ def best_votes(
     found = [
         compose(flags, names, correct, votes=votes, most=most, limit=limit) for votes in VOTES_IN_ORDER if votes <= most
     ]
-    return max((one for one in found if one is not None), key=lambda one: one.objective, default=None)
+    good, bad = int(correct.sum()), int((~correct).sum())
+    return max(
+        (one for one in found if one is not None),
+        key=lambda one: good * one.true_positives - bad * one.false_positives,
+        default=None,
+    )
 
 
 def reduced(

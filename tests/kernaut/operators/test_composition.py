@@ -136,6 +136,20 @@ def test_the_best_number_of_votes_is_chosen_by_the_same_objective() -> None:
     assert best_votes(np.zeros((0, 2), dtype=bool), [], np.array([False, True])) is None
 
 
+def test_numbers_of_votes_are_compared_by_whole_numbers() -> None:
+    """3 of 3 wrong and 7 of 9 right ones are worth what 1 and 1 are, which floats would not say."""
+    flags = np.array(
+        [[letter == "1" for letter in row] for row in ("010101100110", "010010011011", "011110011000")], dtype=bool
+    )
+    correct = np.arange(12) < 9
+    one, two = (compose(flags, list("abc"), correct, votes=votes) for votes in (1, 2))
+    assert one is not None
+    assert two is not None
+    assert 9 * one.true_positives - 3 * one.false_positives == 9 * two.true_positives - 3 * two.false_positives
+    assert one.objective > two.objective
+    assert best_votes(flags, list("abc"), correct) == two
+
+
 @pytest.mark.parametrize(("votes", "most"), [(0, 6), (5, 6), (2, 7), (3, 2)])
 def test_votes_and_sizes_out_of_range_are_errors(votes: int, most: int) -> None:
     with pytest.raises(InputError, match="Expected"):
