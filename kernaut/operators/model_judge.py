@@ -6,6 +6,7 @@ Equal candidates of a task are asked about once.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,7 +43,7 @@ class Judged:
     """What a judge has said of an electorate.
 
     Args:
-        model: the judge.
+        model: the judge, with the further settings that its requests hold, where there are some.
         verdicts: ``n`` codes; a candidate that was not asked about, or of which it is unsure, is an abstention.
         spent: what it took; ``calls`` counts answers.
         asked: candidates that it was asked about, equal ones once.
@@ -166,7 +167,7 @@ def expected_judging(
         if any(c.id == record.id for c in archive.campaigns())
         else set()
     )
-    open_ones = [place for place, twins in _distinct(electorate).items() if not known & {place, *twins}]
+    open_ones = [place for place in _distinct(electorate) if place not in known]
     schema = estimated_tokens([tool.schema() for tool in _tools().values()]) + estimated_tokens(_system(domain))
     sent = sum(schema + estimated_tokens(_question(domain, electorate, place)) for place in open_ones)
     dollars = price(settings, sent, len(open_ones) * ANSWER_TOKENS)
@@ -296,4 +297,5 @@ def _stored(archive: Archive, record: CampaignRecord, electorate: Electorate) ->
             if codes[twin] == ABSTAIN:
                 reasons[twin] = "not asked" if draft is None else str(draft.reason or "unsure")
     spent = spending_of(draft.details["usage"] for draft in drafts.values())
-    return Judged(str(record.options["model"]), Verdicts(codes, reasons), spent, len(drafts), left)
+    further = json.dumps(thaw(record.options["extra_body"])) if record.options["extra_body"] else ""
+    return Judged(f"{record.options['model']} {further}".rstrip(), Verdicts(codes, reasons), spent, len(drafts), left)

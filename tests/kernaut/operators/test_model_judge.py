@@ -51,10 +51,14 @@ class Named(SmallDomain):
         return {"task": candidate.task, "mark": str(candidate.content["mark"])}
 
 
-def judged(path: Path, server: ModelServer, domain: Domain, **limits: Any) -> Judged:
-    settings = ModelSettings(
-        "compatible", "scripted", base_url=server.url, api_key_env="MODEL_API_KEY", max_retries=0, input_price=1.0, output_price=1.0
+def settings_of(server: ModelServer, **further: Any) -> ModelSettings:
+    return ModelSettings(
+        "compatible", "scripted", base_url=server.url, api_key_env="MODEL_API_KEY", max_retries=0, input_price=1.0, output_price=1.0, **further
     )  # fmt: skip
+
+
+def judged(path: Path, server: ModelServer, domain: Domain, **limits: Any) -> Judged:
+    settings = settings_of(server)
     with Archive.open_or_create(path) as archive:
         expected = expected_judging(archive, "c", domain, domain.electorate("unseen"), settings)
         before = len(server.requests)
@@ -83,6 +87,16 @@ def test_every_candidate_is_judged_once(server: ModelServer, tmp_path: Path) -> 
             found.to_json()
         ]
         assert judgements(archive, "other", domain.electorate("unseen")) == []
+
+
+def test_one_model_with_other_settings_is_another_judge(server: ModelServer, tmp_path: Path) -> None:
+    domain = Named()
+    judged(tmp_path / "a.sqlite", server, domain)
+    with Archive.open(tmp_path / "a.sqlite") as archive:
+        unseen = domain.electorate("unseen")
+        judge_candidates(archive, "c", domain, unseen, settings_of(server, extra_body={"effort": "low"}))
+        names = [judge.model for judge in judgements(archive, "c", unseen)]
+    assert names == ["compatible/scripted", 'compatible/scripted {"effort": "low"}']
 
 
 def test_equal_candidates_are_asked_about_once(server: ModelServer, tmp_path: Path) -> None:
