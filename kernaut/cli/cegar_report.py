@@ -135,7 +135,7 @@ def replay(
     name = campaign or f"cegar-{domain}-{arm}"
     with _opened(archive) as opened:
         record = opened.campaign(name)
-        made = pinned(ctx, opened, domain, name, cache, fresh=True)
+        made = pinned(ctx, opened, domain, name, cache, fresh=True, held_out=False)
         found = replayed(made, stored_runs(opened, name), record)
     if not grown:
         require_pinned(found)
@@ -208,7 +208,7 @@ def _composed(
     from kernaut.operators.store import stored_runs
 
     wanted = votes_of(votes)
-    made = pinned(ctx, archive, domain, name, cache)
+    made = pinned(ctx, archive, domain, name, cache, held_out=False)
     operators, verdicts = distinct(stored_runs(archive, name))
     rule, search = composed(operators, verdicts, made.electorate("train"), votes=wanted, most=most)
     return rule, None if search is None else search.to_json()

@@ -112,7 +112,7 @@ def run(
         return
     try:
         with Archive.open_or_create(archive) as opened, terminal.progress() as progress:
-            made = shown_opening(ctx, domain, chosen, opened, cache)
+            made = shown_opening(ctx, domain, chosen, opened, cache, held_out=False)
             grown = run_campaign(
                 opened,
                 name,
