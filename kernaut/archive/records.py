@@ -17,7 +17,6 @@ from kernaut.program.program import KernelProgram
 
 RunStatus = Literal["open", "closed"]
 LineageKind = Literal["revision", "recombination", "inspiration"]
-SEARCH_SPLITS = ("train",)
 HELD_OUT_SPLITS = ("validation", "test")
 
 

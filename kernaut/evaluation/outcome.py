@@ -13,8 +13,7 @@ from kernaut.errors import KernautError, ProgramRefused, SandboxFailure
 
 State = Literal["scored", "refused", "failed", "crashed", "timed out"]
 PREDICTIVE_PENALTY = 2.0
-PENALIZED = ("crps", "nlpd", "rmse")
-"""Predictive means that a failed episode enters with 2.0; coverage and width are means over the scored episodes."""
+"""What a failed episode enters means of CRPS, NLPD and RMSE with; coverage and width are means over the scored episodes."""
 
 
 @dataclass(frozen=True)

@@ -60,11 +60,12 @@ def gate_words(arm: Arm, min_helped: int) -> str:
     """What the gate of an arm asks for, in a sentence."""
     if arm == "recall-gated":
         return f"It admits an operator that flags at least {MIN_RECALL:.0%} of the fault kind and at most {MOST_ALARMS:.0%} of correct candidates."
-    split = " and it tells the two candidates of the pair apart" if arm in ("collision", "narrow") else ""
+    apart = "and, of the candidates that all operators judge as they do the pair, it flags a wrong one and spares a correct one"
+    split = f", {apart}" if arm in ("collision", "narrow") else ""
     return (
         "It admits an operator when, over all training tasks, a candidate drawn from those that no admitted operator flags is correct more often than before, at least "
-        f"{min_helped} task{'s are' if min_helped != 1 else ' is'} helped, more are helped than hurt,{split}."
-    ).replace(",.", ".")
+        f"{min_helped} task{'s are' if min_helped != 1 else ' is'} helped, more are helped than hurt{split}."
+    )
 
 
 def union(pool: Sequence[Verdicts], count: int) -> Flags:

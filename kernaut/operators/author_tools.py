@@ -1,7 +1,7 @@
 """The tools of a language model that writes operators: look at labelled training candidates, try a draft on all of them, submit one.
 
 Everything that comes back is of the training electorate: names, contents and labels of its candidates, counts of flags, and what gate and screens say.  Hidden tests, query targets and
-the labels of other electorates are in none of the objects that a session holds on to.
+the labels of other electorates are in nothing that a tool returns.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class _Run:
         return stopped
 
     def _without_target(self, found: list[Collision]) -> str:
-        """The arm of direct prompting: requests without a pair, until as many fail in a row as two targets allow."""
+        """The arm of direct prompting: requests without a pair, until as many fail in a row as four targets allow."""
         failed = 0
         schedule = self.options.schedule()
         while found and failed < 4 * len(schedule) and len(self._ledger) < self.options.most_calls:

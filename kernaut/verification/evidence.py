@@ -9,7 +9,6 @@ from typing import Any, Literal
 from kernaut.digest import FrozenMapping, thaw
 
 Tier = Literal["none", "T0", "T1", "T2"]
-TIERS: tuple[Tier, ...] = ("none", "T0", "T1", "T2")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ MOST_ITEMS = 20_000
 _WHOLE = 1 << 62
 
 _GROUPS: tuple[Any, ...] = (tuple, list, set, frozenset, collections.deque)
-_Views: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 class NotPlain(Exception):
@@ -78,7 +78,7 @@ def _parts(value: Any) -> tuple[str, Any]:
     for mapping in (collections.Counter, collections.OrderedDict, dict):
         if isinstance(value, mapping):
             return mapping.__name__, [list(pair) for pair in dict.items(value)]
-    if isinstance(value, _Views):
+    if isinstance(value, _VIEWS):
         return type(value).__name__, [tuple(item) if isinstance(item, tuple) else item for item in value]
     for group in _GROUPS:
         if isinstance(value, group):
