@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -111,8 +112,9 @@ def ordered_map(
 def _in_processes(function: Callable[[Item], Result], items: Sequence[Item], count: int) -> Iterator[Result]:
     """The stream of several processes; whatever ends it, no worker goes on."""
     with _interrupts_held():
+        parent = (os.getpid(), dict(os.environ))
         stream = Parallel(n_jobs=count, return_as="generator", batch_size=1)(
-            delayed(_in_worker)(os.getpid(), function, item) for item in items
+            delayed(_in_worker)(parent, function, item) for item in items
         )
     try:
         yield from chain(
@@ -124,7 +126,7 @@ def _in_processes(function: Callable[[Item], Result], items: Sequence[Item], cou
             hint="Often memory was short: try fewer workers. What is stored stays, and the same command goes on from there.",
         ) from error
     finally:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _race_at_the_end_untold():
             warnings.simplefilter("ignore")  # joblib warns that work was left undone, which is what closing asks for
             stream.close()
 
@@ -150,10 +152,37 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _in_worker(parent: int, function: Callable[[Item], Result], item: Item) -> Result:
-    """One unit of work in a worker process, which does not outlive the process that asked."""
-    _bind_to(parent)
+@contextmanager
+def _race_at_the_end_untold() -> Iterator[None]:
+    """Say nothing of a race in loky: its thread may look for work that was just taken back, and end by a KeyError as it was to end anyway."""
+    before = threading.excepthook
+
+    def hook(raised: threading.ExceptHookArgs) -> None:
+        name = "" if raised.thread is None else raised.thread.name
+        if not (name.startswith("ExecutorManagerThread") and raised.exc_type is KeyError):
+            before(raised)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+def _in_worker(parent: tuple[int, dict[str, str]], function: Callable[[Item], Result], item: Item) -> Result:
+    """One unit of work in a worker process, which does not outlive the process that asked and has its present environment."""
+    process, environment = parent
+    _bind_to(process)
+    for name in _GIVEN - environment.keys():
+        os.environ.pop(name, None)
+    os.environ.update(environment)
+    _GIVEN.clear()
+    _GIVEN.update(environment)
     return _alone(function, item)
+
+
+_GIVEN: set[str] = set()
+"""Names of the environment variables that this worker was given; a later one that lacks some takes them back."""
 
 
 @lru_cache(maxsize=1)

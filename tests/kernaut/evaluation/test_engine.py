@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from scipy import linalg
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kernaut.errors import InputError, SandboxFailure, WorkerLost
-from kernaut.evaluation.engine import ordered_map, ordered_stream, single_thread
+from kernaut.evaluation.engine import _race_at_the_end_untold, ordered_map, ordered_stream, single_thread
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -98,6 +99,36 @@ def test_a_stream_that_is_left_early_leaves_no_work_and_no_warning() -> None:
     stream = ordered_stream(vanish, [1, 3, 5, 7], workers=2)
     assert next(stream) == 1
     stream.close()  # type: ignore[attr-defined]
+
+
+def test_workers_follow_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["KERNAUT_SET_LATER", "KERNAUT_SET_LATER"]
+    assert ordered_map(os.environ.get, asked, workers=2) == [None, None]  # the workers have started
+    monkeypatch.setenv("KERNAUT_SET_LATER", "here")
+    assert ordered_map(os.environ.get, asked, workers=2) == ["here", "here"]
+    monkeypatch.delenv("KERNAUT_SET_LATER")
+    assert ordered_map(os.environ.get, asked, workers=2) == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "told"),
+    [("ExecutorManagerThread", KeyError, 0), ("ExecutorManagerThread", ValueError, 1), ("Thread-9", KeyError, 1)],
+)
+def test_only_the_race_of_the_workers_thread_is_untold(
+    monkeypatch: pytest.MonkeyPatch, name: str, error: type[Exception], told: int
+) -> None:
+    heard: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", heard.append)
+
+    def fail() -> None:
+        raise error
+
+    with _race_at_the_end_untold():
+        thread = threading.Thread(target=fail, name=name)
+        thread.start()
+        thread.join()
+    assert len(heard) == told
+    assert threading.excepthook == heard.append
 
 
 PARENT = """

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from joblib.externals.loky import get_reusable_executor
 
 from kernaut.archive.store import Archive
 from kernaut.authors import patience
@@ -342,7 +341,6 @@ def test_the_key_is_nowhere(server: ModelServer, tmp_path: Path) -> None:
 
 
 def test_two_workers_give_the_same_report(server: ModelServer, tmp_path: Path) -> None:
-    get_reusable_executor().shutdown()  # workers know the environment of their start, and an earlier test may have started them
     reports = []
     for workers in (1, 2):
         with Archive.create(tmp_path / f"{workers}.sqlite") as archive:
