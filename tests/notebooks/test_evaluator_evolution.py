@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kernaut.plugins import bundled
 from kernaut.runs.notebook import run_notebook
 
 
-@pytest.mark.slow
 def test_runs_are_measured_and_replayed(tmp_path: Path) -> None:
     result = run_notebook(
         bundled("notebooks", "evaluator_evolution.ipynb"), {"runs": 1, "calls": 6}, workspace=tmp_path
