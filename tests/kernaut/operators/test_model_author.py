@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from kernaut.archive.merging import prune_archive
 from kernaut.archive.store import Archive
@@ -156,6 +157,7 @@ def test_an_interrupted_call_goes_on_from_its_transcript(
 
 def test_one_and_two_workers_are_equal(server: ModelServer, small_domain: Domain, tmp_path: Path) -> None:
     one = grown(tmp_path / "a.sqlite", small_domain, author(server), runs=2)
+    get_reusable_executor().shutdown()  # workers know the environment of their start, and an earlier test may have started them
     two = grown(tmp_path / "b.sqlite", small_domain, author(server), runs=2, workers=2)
     assert [run.ledger for run in one] == [run.ledger for run in two]
     assert text_of(tmp_path / "b.sqlite") == text_of(tmp_path / "a.sqlite")
