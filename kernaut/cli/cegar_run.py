@@ -96,6 +96,8 @@ def run(
         raise InputError(f"Expected at least one run of 1 to {MOST_CALLS} calls. Got {runs} runs of {calls}.")
     settings = read_config(config, for_models=True)
     model = _author(settings, max_rounds, max_tool_calls, tries, max_tokens, max_cost, runs, ready=not dry_run)
+    if model is not None and aim is not None:
+        raise InputError(f"Expected --aim without a language model. Got --aim {aim} beside --config.")
     loop = LoopOptions(first_given(seed, settings.campaign.seed, 0), arm, attempts, calls, min_helped)  # type: ignore[arg-type]
     chosen = domain_options(tasks, samples, visible, limit, split_seed, benchmark, train, validation, kernels, options)
     name = campaign or f"cegar-{domain}-{arm}" + ("" if model is None else f"-{campaign_word(model.name)}")

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from kernaut.evaluation.statistics import bootstrap_interval
 from kernaut.evaluation.subject import Subject
 from kernaut.operators.kernels.coordinates import CoordinateFits
-from kernaut.operators.kernels.fits import EpisodeFits, crps_of
+from kernaut.operators.kernels.fits import FAILED_CRPS, EpisodeFits, crps_of
 from kernaut.operators.kernels.mixture import likelihood_weights, mixture_crps
 from kernaut.operators.records import Flags
 
 Array = NDArray[np.float64]
+
+_NAMES = ("choice by likelihood", "uniform choice", "mixture by likelihood", "mixture by likelihood and prior")
+_OVER = ("choice by likelihood over coordinates", "mixture by likelihood over coordinates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +99,19 @@ class Uses:
         for record, scores, subsets, wanted in zip(self._fits, self._scores, self._fewer, chosen, strict=True):
             kept = wanted & record.alive
             kept = kept if kept.any() else record.alive
+            if not kept.any():  # nothing can be fitted here, which scores the penalty whatever the rule
+                for name in _NAMES if subsets is None else (*_NAMES, *_OVER):
+                    columns.setdefault(f"{name}{words}", []).append(FAILED_CRPS)
+                continue
             likelihood, targets = record.best_log_likelihood, record.episode.query_targets
-            row = {
-                "choice by likelihood": scores[np.where(kept, likelihood, -np.inf).argmax()],
-                "uniform choice": scores[kept].mean(),
-            }
-            for name, prior in (("mixture by likelihood", None), ("mixture by likelihood and prior", self._prior)):
+            row = [scores[np.where(kept, likelihood, -np.inf).argmax()], scores[kept].mean()]
+            for prior in (None, self._prior):
                 weights = likelihood_weights(likelihood, kept, prior)
-                row[name] = mixture_crps(weights, record.mean, record.sd, targets).mean()
+                row.append(mixture_crps(weights, record.mean, record.sd, targets).mean())
+            found = dict(zip(_NAMES, row, strict=True))
             if subsets is not None:
-                row |= over_coordinates(subsets, kept, targets)
-            for name, value in row.items():
+                found |= over_coordinates(subsets, kept, targets)
+            for name, value in found.items():
                 columns.setdefault(f"{name}{words}", []).append(float(value))
         return columns
 
@@ -124,8 +129,6 @@ def over_coordinates(subsets: CoordinateFits, kept: Flags, targets: Array) -> di
     likeliest = np.where(weights == weights.max(), 1.0, 0.0)
     likeliest /= likeliest.sum()
     return {
-        f"{kind} by likelihood over coordinates": float(
-            mixture_crps(w[used], subsets.mean[used], subsets.sd[used], targets).mean()
-        )
-        for kind, w in (("choice", likeliest), ("mixture", weights))
+        name: float(mixture_crps(w[used], subsets.mean[used], subsets.sd[used], targets).mean())
+        for name, w in zip(_OVER, (likeliest, weights), strict=True)
     }

@@ -124,6 +124,7 @@ def test_an_allowance_that_is_spent_is_said(run: Run, server: ModelServer, cache
         (("run", *GROW[:-1], "two.toml"), "an ensemble of 2 members"),
         (("run", *GROW, "--max-cost", 1), "input_price and output_price"),
         (("run", *GROW, "--max-rounds", 0), "at least one answer"),
+        (("run", *GROW, "--aim", "kind"), "--aim without a language model"),
         (("judge", "--config", "none.toml"), "none.toml"),
         (("transcript", "nobody:0", "--archive", "missing.sqlite"), "missing.sqlite"),
         (("run", "--domain", "code", "--options", "[1]"), "JSON object"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -62,3 +64,9 @@ def test_some_kernels_of_all(fits: list[EpisodeFits]) -> None:
     assert np.array_equal(first.gram, fits[0].gram[[2, 0]])
     target = np.broadcast_to(first.episode.query_targets, first.mean.shape)
     assert crps_of(first) == pytest.approx(crps_gaussian(first.mean, first.sd, target).mean(-1))
+
+
+def test_an_episode_that_no_kernel_fits_scores_the_penalty(fits: list[EpisodeFits]) -> None:
+    dead = replace(fits[0], alive=np.zeros(3, dtype=bool))
+    found = Uses([dead], CANDIDATES)(np.array([True, False, False]))
+    assert {row["mean_crps"] for row in found.values()} == {2.0}
