@@ -57,15 +57,16 @@ def thaw(value: Any) -> Any:
 
 
 def require_json(value: Any, where: str) -> None:
-    """Check that a value is finite JSON.
+    """Check that a value is finite JSON, and its texts can be written as UTF-8.
 
     Raises:
-        InputError: naming the path of the first value that is not finite JSON.
+        InputError: naming the path of the first value that is not.
     """
     if isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
                 raise InputError(f"Expected string keys in {where}. Got {key!r}.")
+            _require_utf8(key, where)
             require_json(item, f"{where}.{key}")
     elif isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         for index, item in enumerate(value):
@@ -73,8 +74,18 @@ def require_json(value: Any, where: str) -> None:
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise InputError(f"Expected a finite number for {where}. Got {value!r}.")
-    elif value is not None and not isinstance(value, (str, int, bool)):
+    elif isinstance(value, str):
+        if not value.isascii():
+            _require_utf8(value, where)
+    elif value is not None and not isinstance(value, (int, bool)):
         raise InputError(f"Expected a JSON value for {where}. Got {type(value).__name__}.")
+
+
+def _require_utf8(text: str, where: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"Expected text that UTF-8 can hold for {where}. Got {text[error.start]!r}.") from error
 
 
 def canonical_json(value: Any) -> str:
@@ -99,7 +110,7 @@ def loads_finite(text: str | bytes, where: str) -> Any:
     """
     try:
         value = json.loads(text)
+        require_json(value, where)
     except (ValueError, RecursionError) as error:
         raise InputError(f"Expected JSON in {where}. Got: {error}.") from error
-    require_json(value, where)
     return value

@@ -20,6 +20,8 @@ from kernaut.errors import ArchiveError
 
 FIXED = ("benchmark", "strategy", "seed", "options", "data_digest")
 """What a campaign cannot change when it is resumed."""
+LEDGERS = ("cegar-", "judge-")
+"""How the benchmark of a campaign begins that searches no kernels, but keeps a ledger of evaluator evolution."""
 
 
 def begin_campaign(connection: Connection, record: CampaignRecord) -> CampaignRecord:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from kernaut.archive import freezing, schema
+from kernaut.archive.campaigns import LEDGERS
 from kernaut.archive.database import database_exists
 from kernaut.archive.rows import APART, DESCRIPTIVE, put
 from kernaut.archive.store import Archive
@@ -91,7 +92,7 @@ def prune_archive(archive: Archive, *, keep_transcripts: bool = False, dry_run: 
     """
     closed = select(schema.runs.c.campaign_id, schema.runs.c.index).where(schema.runs.c.status == "closed")
     named = schema.campaigns.c.benchmark
-    ledgers = select(schema.campaigns.c.id).where(named.startswith("cegar-") | named.startswith("judge-"))
+    ledgers = select(schema.campaigns.c.id).where(or_(*(named.startswith(prefix) for prefix in LEDGERS)))
     found: dict[str, int] = {}
     with archive._database.writing() as connection:
         pairs = [tuple(row) for row in connection.execute(closed)]

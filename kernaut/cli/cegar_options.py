@@ -115,6 +115,8 @@ def domain_options(
 
     if visible not in ("suite", "prompt"):
         raise InputError(f"Expected --visible suite or prompt. Got {visible!r}.")
+    if limit < 0:
+        raise InputError(f"Expected --limit of at least 0. Got {limit}.")
     further = {} if options is None else loads_finite(options, "--options")
     if not isinstance(further, dict):
         raise InputError(f"Expected --options as a JSON object. Got {options!r}.")
@@ -145,13 +147,22 @@ def pinned(
     fresh: bool = False,
     held_out: bool = True,
 ) -> Domain:
-    """The domain that a campaign was begun with; ``fresh`` forms verdicts anew."""
+    """The domain that a campaign was begun with; ``fresh`` forms verdicts anew.
+
+    Raises:
+        InputError: for a campaign of another domain, or of a search.
+    """
     from dataclasses import replace
 
     from kernaut.digest import thaw
     from kernaut.operators.domains import DomainOptions
 
     record = archive.campaign(campaign)
+    if record.benchmark != f"cegar-{domain}":
+        raise InputError(
+            f"Expected a campaign of evaluator evolution in the domain {domain}. Got {campaign!r}, a campaign of {record.benchmark}.",
+            hint="--domain names the campaign's domain.",
+        )
     options = replace(DomainOptions(**thaw(record.options)["domain"]), test=test, transfer_samples=transfer_samples)
     return shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh, held_out=held_out)
 

@@ -219,21 +219,23 @@ def _read_rule(path: Path) -> Rule:
 
     Raises:
         InputError: for another file.
+        ProgramRefused: when the source of an operator breaks a rule.
     """
     from kernaut.digest import loads_finite
     from kernaut.operators.records import Operator
     from kernaut.operators.rules import Rule
+    from kernaut.operators.source_rules import require_operator_source
 
     record = loads_finite(read_text(path, "rule"), str(path))
-    if (
-        not isinstance(record, dict)
-        or not isinstance(record.get("operators"), list)
-        or not isinstance(record.get("votes"), int)
-    ):
+    votes = record.get("votes") if isinstance(record, dict) else None
+    if not isinstance(record.get("operators") if isinstance(record, dict) else None, list) or type(votes) is not int:
         raise InputError(f"Expected a rule with operators and votes in {path}. Got something else.")
-    return Rule(
-        str(record.get("name", path.stem)), tuple(Operator.from_json(o) for o in record["operators"]), record["votes"]
-    )
+    if votes < 1:
+        raise InputError(f"Expected a rule of at least 1 vote in {path}. Got {votes}.")
+    operators = tuple(Operator.from_json(operator) for operator in record["operators"])
+    for operator in operators:
+        require_operator_source(operator)
+    return Rule(str(record.get("name", path.stem)), operators, votes)
 
 
 def _opened(archive: str) -> Archive:

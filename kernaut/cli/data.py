@@ -38,7 +38,9 @@ def greenhouse(
     from kernaut.plugins import bundled
 
     terminal: Terminal = ctx.obj
-    source = server or SERVER
+    if out.exists() and not out.is_dir():
+        raise InputError(f"Expected a folder at {out}. Got a file.")
+    source = SERVER if server is None else server
     files = fetch_records(source)
     present = (out / MANIFEST).is_file()
     compared = out if present else bundled("data", "greenhouse")

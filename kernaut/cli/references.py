@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kernaut.cli.options import OutOption, WorkersOption, worker_count
+from kernaut.cli.outcome import Resumable, command_line
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
@@ -56,17 +57,22 @@ def references(
         options["chembench_root"] = chembench_root
     if data is not None:
         options["data"] = data
-    with terminal.progress() as progress:
-        report = reference_report(
-            benchmark,
-            options,
-            split.value,
-            per_family=episodes_per_family,
-            archive=archive,
-            workers=count,
-            told=progress.tell,
-            done=progress.at,
-        )
+    try:
+        with terminal.progress() as progress:
+            report = reference_report(
+                benchmark,
+                options,
+                split.value,
+                per_family=episodes_per_family,
+                archive=archive,
+                workers=count,
+                told=progress.tell,
+                done=progress.at,
+            )
+    except KeyboardInterrupt as error:
+        if archive is None:
+            raise
+        raise Resumable(command_line(ctx)) from error
     if out is not None:
         write_json(report, out)
     for line in table_lines(report, split.value):

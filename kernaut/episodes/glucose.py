@@ -20,6 +20,7 @@ from kernaut.episodes.coordinate import Coordinate
 from kernaut.episodes.episode import Episode, episode_seed, require_split, standardization
 from kernaut.episodes.glucose_actions import INTERVENTIONS, PASSIVE, PATIENTS
 from kernaut.episodes.glucose_file import BOLUS_SCALE, DURATION, MEAL_SCALE, GlucoseFile, read_glucose_file
+from kernaut.errors import InputError
 from kernaut.plugins import bundled
 
 FOLDS = PASSIVE + INTERVENTIONS
@@ -102,5 +103,18 @@ class GlucoseForecasts(Benchmark):
 
 @lru_cache(maxsize=4)
 def _file(path: Path, stamp: int) -> GlucoseFile:
-    """One reading of a file; ``stamp`` changes with it."""
-    return read_glucose_file(path, episodes=FOLDS)
+    """One reading of a file; ``stamp`` changes with it.
+
+    Raises:
+        InputError: for a malformed file, or an episode without readings on both sides of the prefix's end.
+    """
+    found = read_glucose_file(path, episodes=FOLDS)
+    for patient in found.patients.values():
+        for number, episode in enumerate(patient.episodes[:FOLDS]):
+            times = episode.times[::TUNING_STRIDE]
+            if not times[0] <= PREFIX < times[-1]:
+                raise InputError(
+                    f"Expected readings up to minute {PREFIX:g} and after it in {patient.name}.training[{number}]. "
+                    f"Got {len(episode.times)} from minute {episode.times[0]:g} to {episode.times[-1]:g}."
+                )
+    return found

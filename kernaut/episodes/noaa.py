@@ -6,6 +6,7 @@ whose names end in ``_YYYY``, ``_MM`` and ``Global_NAME``.  Months marked missin
 
 from __future__ import annotations
 
+import http.client
 import math
 import urllib.error
 import urllib.request
@@ -89,7 +90,7 @@ def fetch_records(server: str = SERVER) -> dict[str, tuple[str, bytes]]:
         try:
             with urllib.request.urlopen(url, timeout=TIMEOUT) as reply:
                 text = reply.read(LARGEST).decode("utf-8", errors="replace")
-        except (urllib.error.URLError, TimeoutError, OSError) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:
             if isinstance(error, urllib.error.HTTPError):
                 error.close()
             raise InputError(
@@ -146,7 +147,7 @@ def _rows(text: str, source: Source, url: str) -> list[tuple[int, int, str]]:
         try:
             year, month, value = int(float(cells[places[0]])), int(float(cells[places[1]])), cells[places[2]].strip()
             number = float(value)
-        except (ValueError, IndexError) as error:
+        except (ValueError, OverflowError, IndexError) as error:
             raise InputError(
                 f"Expected a year, a month and a value in {url}. Got {' '.join(cells)[:120]!r}."
             ) from error

@@ -159,7 +159,7 @@ def write_records(folder: Path, files: Mapping[str, tuple[str, bytes]], source: 
         source: where the values came from.
 
     Raises:
-        InputError: when the bytes of a record are not a record.
+        InputError: when the bytes of a record are not a record, or the folder cannot be written to.
     """
     facts: dict[str, Any] = {}
     for name, (unit, content) in files.items():
@@ -167,10 +167,14 @@ def write_records(folder: Path, files: Mapping[str, tuple[str, bytes]], source: 
         facts[name] = asdict(
             RecordFacts(unit, len(record), record.month(0), record.month(len(record) - 1), record.sha256)
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, (_, content) in files.items():
-        (folder / f"{name}.csv").write_bytes(content)
-    (folder / MANIFEST).write_text(json.dumps({"records": facts, "source": source}, indent=2) + "\n", encoding="utf-8")
+    manifest = json.dumps({"records": facts, "source": source}, indent=2) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, (_, content) in files.items():
+            (folder / f"{name}.csv").write_bytes(content)
+        (folder / MANIFEST).write_text(manifest, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"Expected a folder to write records to at {folder}. Got: {error.strerror}.") from error
 
 
 def _cells(row: list[str], where: str) -> tuple[int, int, float]:

@@ -143,7 +143,12 @@ def compose(
 def best_votes(
     flags: Flags, names: Sequence[str], correct: Flags, *, most: int = MOST_CHOSEN, limit: int = MOST_POOL
 ) -> Composition | None:
-    """The composition of largest objective over all numbers of votes that fit ``most``; of equal ones that of two votes, then one, three, four."""
+    """The composition of largest objective over all numbers of votes that fit ``most``; of equal ones that of two votes, then one, three, four.
+
+    Raises:
+        InputError: for a largest subset out of range.
+    """
+    require_votes(1, most)
     found = [
         compose(flags, names, correct, votes=votes, most=most, limit=limit) for votes in VOTES_IN_ORDER if votes <= most
     ]

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernaut.archive.store import Archive
+from kernaut.episodes.episode import require_per_family
 from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import InputError
 from kernaut.evaluation.references import references_of
 from kernaut.evaluation.subject import Subject, program_subject
-from kernaut.operators.code.bank import Sample, cache_folder, sample_bank, synthetic_bank
+from kernaut.operators.code.bank import Sample, cache_folder, require_cache, sample_bank, synthetic_bank
 from kernaut.operators.code.domain import SYNTHETIC, CodeDomain
 from kernaut.operators.code.labels import Labeller
 from kernaut.operators.code.operators import COMPARATOR
@@ -113,7 +114,7 @@ def open_domain(
     if options.options and name in OWN:
         raise InputError(f"Expected no further options for the domain {name}. Got {', '.join(options.options)}.")
     if name == "code":
-        made = _code(options, cache or cache_folder(), second_pool, done)
+        made = _code(options, require_cache(cache or cache_folder()), second_pool, done)
         made.cache = None if fresh else made.cache
         return made
     return _installed(name, options)
@@ -175,6 +176,13 @@ def _kernels(
 ) -> KernelDomain:
     """An archive's programs and the best references of each family, fitted to a benchmark's episodes; what is opened is counted as a look."""
     made = benchmark_named(options.benchmark)
+    for count in (options.train, options.validation, options.test or 1):
+        require_per_family(count, made.most_per_family)
+    if options.test and made.sealed_test is not None:
+        raise InputError(
+            f"Expected --test 0 for {made.name}, whose test stays hidden. Got {options.test}.",
+            hint=f"Score one program on it with: {made.sealed_test}",
+        )
     programs = [program_subject(candidate.program) for candidate in archive.candidates()]
     references = references_of(made)
     fit = partial(fit_subjects, resolve=archive.program, done=done)
@@ -224,6 +232,10 @@ def _code(
 ) -> CodeDomain:
     with Labeller() as labeller:
         tasks, left_out = code_tasks(options, labeller)
+    if not tasks:
+        raise InputError(
+            f"Expected tasks that can be used. Got none of {len(left_out)}: {next(iter(left_out.values()), 'no records')}"
+        )
     pools: dict[str, list[Sample]] = {}
     if options.samples is not None:
         pools["first"] = sample_bank(tasks, Path(options.samples), cache=cache, done=done)

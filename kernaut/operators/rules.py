@@ -151,7 +151,7 @@ def exported(rule: Rule, domain: str) -> str:
             elif isinstance(inner, ast.Name) and inner.id in names:
                 inner.id = names[inner.id]
         parts.append(
-            f"# Operator {number} ({operator.id}): {operator.defect}\n"
+            f"# Operator {number} ({operator.id}): {' '.join(operator.defect.split())}\n"
             + "\n\n\n".join(ast.unparse(node) for node in body)
         )
     rows = "\n".join(f"    ({o.defect!r}, {o.level}, op_{n})," for n, o in enumerate(rule.operators, 1))

@@ -22,7 +22,7 @@ from kernaut.operators.model_judge import Judged
 from kernaut.operators.nulls import benjamini_hochberg, sign_flips
 from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
 from kernaut.operators.rules import Rule, assess, composed
-from kernaut.operators.selection import Panel
+from kernaut.operators.selection import Panel, require_choice
 from kernaut.operators.store import ArchiveJournal, StoredRun, begin, close, is_closed, stored_runs
 from kernaut.seeds import generator
 
@@ -68,10 +68,12 @@ def run_campaign(
         done: called with the run's name, calls made and most calls.
 
     Raises:
+        InputError: when no training candidate passes the visible checks.
         ArchiveError: when the campaign was begun with another electorate or other options.
         ModelFailure: when an author's model gives no answer; the same call goes on.
     """
     electorate = domain.electorate("train")
+    require_choice(electorate)
     recorded = {**options.to_json(), "author": author.name, "domain": dict(domain_options or {})}
     recorded |= {"author_options": dict(author_options)} if author_options else {}
     begin(archive, campaign, electorate, strategy=options.arm, seed=options.seed, runs=runs, options=recorded)

@@ -21,6 +21,20 @@ from kernaut.operators.records import Electorate, Flags
 Array = NDArray[np.float64]
 
 
+def require_choice(electorate: Electorate) -> None:
+    """Check that an electorate has candidates to choose among.
+
+    Raises:
+        InputError: when none passes the visible checks.
+    """
+    if not electorate.visible.any():
+        raise InputError(
+            f"Expected candidates that pass the visible checks in the electorate {electorate.name}. "
+            f"Got none of {len(electorate.candidates)} on {len(electorate.tasks)} tasks.",
+            hint="Add tasks, or candidates; a task whose own solution fails its tests in the sandbox is left out.",
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """The labelled candidates in V of an electorate.
@@ -42,7 +56,12 @@ class Panel:
 
     @staticmethod
     def of(electorate: Electorate) -> Panel:
-        """The candidates of an electorate that pass the visible checks; tasks without any are left out."""
+        """The candidates of an electorate that pass the visible checks; tasks without any are left out.
+
+        Raises:
+            InputError: when there are none.
+        """
+        require_choice(electorate)
         _, task = np.unique(electorate.task_places[electorate.visible], return_inverse=True)
         return Panel(task.astype(np.int64), electorate.correct[electorate.visible])
 

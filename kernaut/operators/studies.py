@@ -12,6 +12,7 @@ from kernaut.errors import InputError
 from kernaut.operators.admission import union
 from kernaut.operators.analysis import duplication, landscape, split_halves, sweep, transfer_budget, veto
 from kernaut.operators.authoring import OfflineAuthor, Request
+from kernaut.operators.composition import MOST_CHOSEN, require_votes
 from kernaut.operators.domain import Domain
 from kernaut.operators.model_judge import Judged
 from kernaut.operators.records import Operator, Verdicts
@@ -39,8 +40,9 @@ def studies(
         judges: what judges have said of ``unseen``.
 
     Raises:
-        InputError: for an unknown name.
+        InputError: for an unknown name, or votes out of range.
     """
+    require_votes(votes, MOST_CHOSEN)
     study = _Studies(domain, runs, votes, judges)
     known: dict[str, Callable[[], Any]] = {
         "criteria": study.criteria,

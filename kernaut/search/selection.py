@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernaut.archive.campaigns import LEDGERS
 from kernaut.archive.records import EvaluationRecord, SelectionRecord
 from kernaut.archive.store import Archive
 from kernaut.digest import FrozenMapping, loads_finite, thaw
@@ -163,7 +164,7 @@ def benchmark_of(archive: Archive, name: str | None = None) -> tuple[str, Frozen
     Raises:
         InputError: when campaigns of several benchmarks leave the choice open.
     """
-    campaigns = archive.campaigns()
+    campaigns = [campaign for campaign in archive.campaigns() if not campaign.benchmark.startswith(LEDGERS)]
     names = list(dict.fromkeys(campaign.benchmark for campaign in campaigns))
     if name is None and len(names) > 1:
         raise InputError(f"Expected --benchmark of {', '.join(names)}: the archive has campaigns of each. Got none.")

@@ -66,6 +66,8 @@ def test_numbers_that_are_not_finite_are_refused_everywhere(number: float) -> No
         ({"a": {2, 3}}, r"a JSON value for where\.a. Got set"),
         ([b"x"], r"a JSON value for where\[0\]. Got bytes"),
         ([object()], "Got object"),
+        ({"a": ["\ud800"]}, r"UTF-8 can hold for where\.a\[0\]. Got '\\ud800'"),
+        ({"\ud800": 1}, "UTF-8 can hold for where"),
     ],
 )
 def test_values_that_are_no_json_are_refused_by_path(value: Any, message: str) -> None:
@@ -73,7 +75,7 @@ def test_values_that_are_no_json_are_refused_by_path(value: Any, message: str) -
         require_json(value, "where")
 
 
-@pytest.mark.parametrize("text", ["{", "", "{'a': 1}", b"\xff", "[" * 100_000])
+@pytest.mark.parametrize("text", ["{", "", "{'a': 1}", b"\xff", "[" * 100_000, "[" * 5000 + "]" * 5000])
 def test_text_that_is_no_json_is_refused_with_its_place(text: str | bytes) -> None:
     with pytest.raises(InputError, match="Expected JSON in the file"):
         loads_finite(text, "the file")

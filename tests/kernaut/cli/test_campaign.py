@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kernaut.archive.records import CampaignRecord
 from kernaut.archive.store import Archive
 from kernaut.search import campaign
 from kernaut.search.campaign import CampaignOptions, RunSummary
@@ -118,6 +119,9 @@ def test_bad_input_is_one_line(refused: Refused, tmp_path: Path, words: str, par
 
 
 def test_selection_freezes_and_writes_its_file(run: Run, refused: Refused, archive: Path, tmp_path: Path) -> None:
+    with Archive.open(archive) as opened:  # a campaign of evaluator evolution leaves no choice of benchmark open
+        for name in ("bbo", "cegar-kernels", "judge-kernels"):
+            opened.begin_campaign(CampaignRecord(name, name, "evolutionary", 0, 1))
     result = run("select", "--archive", archive, "--episodes-per-family", 1, "--workers", 1)
     assert result.exit_code == 0, result.output
     record = json.loads((tmp_path / "selection.json").read_text(encoding="utf-8"))

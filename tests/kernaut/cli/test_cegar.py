@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from kernaut.archive.records import CampaignRecord
 from kernaut.archive.store import Archive
+from kernaut.errors import InputError
+from kernaut.operators.domains import DomainOptions, open_domain
 from kernaut.plugins import bundled
 
 Run = Callable[..., Any]
@@ -75,6 +78,8 @@ def test_another_electorate_is_refused(run: Run, grown: dict[str, Any], cache: P
         (("run", "--arm", "other"), "an arm of collision"),
         (("run", "--calls", 61), "1 to 60 calls"),
         (("run", "--visible", "nothing"), "suite or prompt"),
+        (("run", "--limit", -1), "--limit of at least 0"),
+        (("run", "--tasks", TASKS, "--cache", f"{TASKS}/cache"), "a cache folder to write to"),
         (("run", "--tasks", TASKS, "--limit", 1, "--aim", "high"), "--aim kind or accuracy"),
         (("report", "--votes", "most"), "1 to 4, or best"),
         (("run", "--tasks", "missing.jsonl"), "missing.jsonl"),
@@ -86,6 +91,59 @@ def test_errors_are_sentences(run: Run, words: tuple[Any, ...], named: str) -> N
     assert result.exit_code != 0
     assert named in result.output
     assert "Traceback" not in result.output
+
+
+def test_another_domain_or_a_file_without_tasks(refused: Callable[..., str], run: Run, tmp_path: Path) -> None:
+    with Archive.create("k.sqlite") as archive:
+        archive.begin_campaign(CampaignRecord("found", "bbo", "evolutionary", 0, 1))
+    for command in ("report", "compose", "replay", "analyse"):
+        text = refused("cegar", command, "--archive", "k.sqlite", "--campaign", "found")
+        assert "evolution in the domain code. Got 'found', a campaign of bbo." in text
+    Path("no.jsonl").write_text('{"a": 1}', encoding="utf-8")
+    text = refused("cegar", "run", "--tasks", "no.jsonl", "--cache", "cache")
+    assert "Expected tasks that can be used. Got none of 1: Expected canonical_solution" in text
+    line = Path(TASKS).read_text(encoding="utf-8").splitlines()[0]
+    Path("twice.jsonl").write_text(f"{line}\n{line}\n", encoding="utf-8")
+    assert "Expected each task_id once" in refused("cegar", "run", "--tasks", "twice.jsonl")
+    broken = json.dumps({**json.loads(line), "canonical_solution": "    return None\n"})
+    Path("broken.jsonl").write_text(broken, encoding="utf-8")
+    result = run("cegar", "run", "--tasks", "broken.jsonl", "--cache", "cache", "--runs", 1)
+    assert result.exit_code == 2, result.output
+    assert "visible checks in the electorate train. Got none of 0 on 0 tasks." in result.stderr
+
+
+FLAGGING = "def op(task, candidate):\n    return 'flag'\n"
+
+
+@pytest.mark.parametrize(
+    ("rule", "named"),
+    [
+        ({"source": "import os\n" + FLAGGING}, "import of os is refused"),
+        ({"source": "open('x')\n" + FLAGGING}, "is refused"),
+        ({"source": "def op("}, "parses as Python"),
+        ({"source": "x = 1"}, r"a function op(task, candidate)"),
+        ({"source": FLAGGING, "votes": 0}, "at least 1 vote"),
+        ({"source": FLAGGING, "votes": True}, "operators and votes"),
+        ({"source": FLAGGING, "defect": "\ud800"}, "UTF-8 can hold"),
+    ],
+)
+def test_rules_of_others_are_checked_before_they_are_written(
+    refused: Callable[..., str], tmp_path: Path, rule: dict[str, Any], named: str
+) -> None:
+    operator = {"level": 1, "defect": "any", **rule}
+    votes = operator.pop("votes", 1)
+    Path("rule.json").write_text(json.dumps({"votes": votes, "operators": [operator]}), encoding="utf-8")
+    assert named in refused("cegar", "export", "--rule", "rule.json", "--out", "rule.py")
+    assert not Path("rule.py").exists()
+
+
+def test_a_defect_of_several_lines_stays_a_comment(run: Run) -> None:
+    operator = {"source": FLAGGING, "level": 1, "defect": "one\nraise SystemExit\r2"}
+    Path("rule.json").write_text(json.dumps({"votes": 1, "operators": [operator]}), encoding="utf-8")
+    assert run("cegar", "export", "--rule", "rule.json", "--out", "rule.py").exit_code == 0
+    names: dict[str, Any] = {}
+    exec(compile(Path("rule.py").read_text(encoding="utf-8"), "rule.py", "exec"), names)
+    assert names["judge"]({}, {}) == "flag"
 
 
 def test_kernels_are_measured_by_selection_and_by_crps(run: Run) -> None:
@@ -104,6 +162,17 @@ def test_kernels_are_measured_by_selection_and_by_crps(run: Run) -> None:
     assert any(worth["uniform choice"] != worth["uniform choice among kept"] for worth in by_hand)
     with Archive.open("k.sqlite") as archive:
         assert archive.looks("bbo") == {"validation": 1, "test": 0}  # by the report; the run opens training alone
+
+
+def test_no_look_is_counted_for_what_stays_closed(refused: Callable[..., str]) -> None:
+    Archive.create("k.sqlite").close()
+    words = ("cegar", "run", "--domain", "kernels", "--archive", "k.sqlite", "--train", 1)
+    assert "Expected 1 to 999 episodes per family. Got 0." in refused(*words, "--validation", 0)
+    options = DomainOptions(benchmark="glucose", train=1, validation=1, test=1)
+    with Archive.open("k.sqlite") as archive:
+        with pytest.raises(InputError, match="whose test stays hidden"):
+            open_domain("kernels", options, archive)
+        assert archive.looks() == {"validation": 0, "test": 0}
 
 
 def test_advice_says_why_in_words(run: Run, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from kernaut.episodes.noaa import SOURCES
-from kernaut.episodes.records import load_record
+from kernaut.episodes.records import load_record, write_records
+from kernaut.errors import InputError
 from kernaut.plugins import bundled
 
 Run = Callable[..., Any]
@@ -100,3 +101,24 @@ def test_a_server_that_lacks_a_record_or_answers_nonsense(refused: Callable[...,
     del content[SOURCES["sf6"].path]
     assert "to answer. Got: HTTP Error 404" in refused("data", "refresh", "greenhouse", "--server", address)
     assert "begins with http" in refused("data", "refresh", "greenhouse", "--server", "ftp://x")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:port", "http://a b/", "https://[::1", "http://\u00e9 /"])
+def test_addresses_that_are_none(refused: Callable[..., str], address: str) -> None:
+    assert "to answer. Got:" in refused("data", "refresh", "greenhouse", "--server", address)
+
+
+def test_a_broken_answer_and_a_folder_that_is_none(refused: Callable[..., str], server: Any, tmp_path: Path) -> None:
+    address, content = server
+    words = ("data", "refresh", "greenhouse", "--server", address, "--out")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    assert "Expected a folder at file. Got a file." in refused(*words, "file")
+    content[SOURCES["co2"].path] = "year,month,decimal,average\ninf,1,0,3\n"
+    assert "Expected a year, a month and a value" in refused(*words, "new")
+
+
+def test_records_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    record = (bundled("data", "greenhouse") / "co2.csv").read_bytes()
+    with pytest.raises(InputError, match="Expected a folder to write records to"):
+        write_records(tmp_path / "file" / "new", {"co2": ("ppm", record)}, "a test")

@@ -34,6 +34,17 @@ def test_the_table_is_printed_and_the_report_written(run: Run, monkeypatch: pyte
     )
 
 
+def test_an_interrupted_table_says_how_it_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **words: Any) -> dict[str, Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reference_table, "reference_report", interrupted)
+    result = run("references", "greenhouse", "--split", "test", "--archive", "r.sqlite")
+    assert result.exit_code == 130
+    assert "resume with: kernaut references greenhouse --split test --archive r.sqlite" in result.stderr
+    assert run("references", "greenhouse").stderr.strip() == "interrupted"
+
+
 def test_bad_requests_are_refused(refused: Callable[..., str]) -> None:
     assert "Expected validation for glucose, whose test stays hidden" in refused(
         "references", "glucose", "--split", "test"

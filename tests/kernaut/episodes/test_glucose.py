@@ -59,3 +59,15 @@ def test_a_file_without_a_patient_is_an_error_when_it_is_needed(tmp_path: Path) 
     with pytest.raises(InputError, match="Expected patient adolescent#004 in the exchange file"):
         short.episodes("validation", 1)
     assert short.digest() != GLUCOSE.digest()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_an_episode_needs_readings_before_and_after_the_prefix_ends(tmp_path: Path, late: bool) -> None:
+    record = json.loads(bundled("data", "glucose", "training.json").read_text(encoding="utf-8"))
+    episode = record["child#001"]["training"][2]
+    kept = [place for place, minute in enumerate(episode["times_min"]) if (minute > 45) == late]
+    for key in ("times_min", "cgm_mg_dl"):
+        episode[key] = [episode[key][place] for place in kept]
+    (tmp_path / "g.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match=r"up to minute 45 and after it in child#001.training\[2\]"):
+        GlucoseForecasts(str(tmp_path / "g.json"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -86,11 +87,25 @@ def test_mbpp_and_input_records() -> None:
             },
             "more than 2 assertions",
         ),
+        ({"code": "def f(x):\n    return x", "test_list": [1, 2, 3]}, "test_list and test_imports of texts"),
+        ({"code": "def f(x):\n    return x", "test_list": ["assert f(1)"], "test_imports": [1]}, "of texts"),
+        ({"code": "def f(x):\n    return x", "base_input": [1, 2]}, "inputs of argument lists"),
     ],
 )
-def test_what_cannot_be_used_is_said(record: dict[str, str], named: str) -> None:
+def test_what_cannot_be_used_is_said(record: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named):
         task_of(record, "t")
+
+
+NO_RECORDS = ("bad", "missing", "half", "deep", "damaged")
+
+
+def test_a_task_that_is_nested_too_deeply_is_left_out(tmp_path: Path) -> None:
+    record = {**task_records()[0], "canonical_solution": "    return " + "+".join(["1"] * 30_000)}
+    (tmp_path / "deep.jsonl").write_text(json.dumps(record), encoding="utf-8")
+    tasks, left_out = load_tasks(tmp_path / "deep.jsonl")
+    assert tasks == []
+    assert "nested too deeply" in left_out[record["task_id"]]
 
 
 def test_files(tmp_path: Path) -> None:
@@ -98,7 +113,12 @@ def test_files(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress("\n".join(json.dumps(r) for r in task_records()).encode()))
     assert len(read_records(packed)) == len(task_records())
     (tmp_path / "bad.jsonl").write_text("{", encoding="utf-8")
-    for path in (tmp_path / "bad.jsonl", tmp_path / "missing.jsonl"):
+    (tmp_path / "half.jsonl").write_text('{"prompt": "\\ud800"}', encoding="utf-8")
+    (tmp_path / "deep.jsonl").write_text("[" * 100_000, encoding="utf-8")
+    damaged = bytearray(packed.read_bytes())
+    damaged[20:60] = b"\xff" * 40
+    (tmp_path / "damaged.jsonl.gz").write_bytes(damaged)
+    for path in (tmp_path / f"{name}.jsonl{'.gz' * (name == 'damaged')}" for name in NO_RECORDS):
         with pytest.raises(InputError, match="Expected a JSONL file"):
             read_records(path)
 
