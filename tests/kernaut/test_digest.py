@@ -75,7 +75,7 @@ def test_values_that_are_no_json_are_refused_by_path(value: Any, message: str) -
         require_json(value, "where")
 
 
-@pytest.mark.parametrize("text", ["{", "", "{'a': 1}", b"\xff", "[" * 100_000, "[" * 5000 + "]" * 5000])
+@pytest.mark.parametrize("text", ["{", "", "{'a': 1}", b"\xff", "[" * 100_000])
 def test_text_that_is_no_json_is_refused_with_its_place(text: str | bytes) -> None:
     with pytest.raises(InputError, match="Expected JSON in the file"):
         loads_finite(text, "the file")

@@ -134,6 +134,8 @@ def test_the_best_number_of_votes_is_chosen_by_the_same_objective() -> None:
     assert equal is not None
     assert equal.votes == 2
     assert best_votes(np.zeros((0, 2), dtype=bool), [], np.array([False, True])) is None
+    with pytest.raises(InputError, match="Expected 1 to 6 operators"):
+        best_votes(apart, list("abc"), correct, most=0)
 
 
 def test_numbers_of_votes_are_compared_by_whole_numbers() -> None:
