@@ -89,7 +89,10 @@ def fetch_records(server: str = SERVER) -> dict[str, tuple[str, bytes]]:
             raise InputError(f"Expected a server address that begins with http:// or https://. Got {server!r}.")
         try:
             with urllib.request.urlopen(url, timeout=TIMEOUT) as reply:
-                text = reply.read(LARGEST).decode("utf-8", errors="replace")
+                content = reply.read(LARGEST)
+                if reply.length or len(content) == LARGEST:  # broken off: a record's last value could be half a number
+                    raise http.client.IncompleteRead(content, reply.length)
+                text = content.decode("utf-8", errors="replace")
         except (OSError, http.client.HTTPException, ValueError) as error:
             if isinstance(error, urllib.error.HTTPError):
                 error.close()
@@ -97,9 +100,9 @@ def fetch_records(server: str = SERVER) -> dict[str, tuple[str, bytes]]:
                 f"Expected {url} to answer. Got: {error}.", hint="The bundled records need no network."
             ) from error
         rows = _rows(text, source, url)
-        content = format_record(rows)
-        parse_record(content, gas, source.unit, url)
-        found[gas] = (source.unit, content)
+        record = format_record(rows)
+        parse_record(record, gas, source.unit, url)
+        found[gas] = (source.unit, record)
     return found
 
 

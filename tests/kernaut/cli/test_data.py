@@ -46,6 +46,8 @@ def server() -> Iterator[tuple[str, dict[str, str]]]:
         def do_GET(self) -> None:
             text = content.get(self.path)
             self.send_response(200 if text is not None else 404)
+            if "lacking" in content:
+                self.send_header("Content-Length", str(len(text or "") + 10))
             self.end_headers()
             self.wfile.write((text or "").encode())
 
@@ -113,6 +115,9 @@ def test_a_broken_answer_and_a_folder_that_is_none(refused: Callable[..., str], 
     words = ("data", "refresh", "greenhouse", "--server", address, "--out")
     (tmp_path / "file").write_text("x", encoding="utf-8")
     assert "Expected a folder at file. Got a file." in refused(*words, "file")
+    content["lacking"] = "the end of every answer"
+    assert "10 more expected" in refused(*words, "new")
+    del content["lacking"]
     content[SOURCES["co2"].path] = "year,month,decimal,average\ninf,1,0,3\n"
     assert "Expected a year, a month and a value" in refused(*words, "new")
 
