@@ -361,6 +361,11 @@ def _named_errors(location: Location) -> Iterator[None]:
                 f"Expected {location} to be free within {BUSY_SECONDS:.0f} s. Got: {cause}.",
                 hint="Another process holds a write transaction; try again when it has ended.",
             ) from error
+        if "readonly" in cause:
+            raise ArchiveError(
+                f"Expected {location} in a folder and a file that may be written. Got: {cause}.",
+                hint="Copy it to a folder of your own, or ask for the right to write there.",
+            ) from error
         raise ArchiveError(f"Expected a sound archive at {location}. Got: {cause}.") from error
     except StatementError as error:
         if isinstance(error.orig, KernautError):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 
 from kernaut.archive import database, schema
 from kernaut.archive.database import copy_database, create_database, database_exists, open_database
@@ -194,3 +195,12 @@ def test_a_forked_child_leaves_its_parents_connections_alone(location: Location)
         [sys.executable, "-c", script, str(location.path)], capture_output=True, text=True, check=False
     )
     assert (done.stdout.strip(), done.returncode) == ("11", 0), done.stderr
+
+
+def test_an_archive_that_may_not_be_written_is_not_called_damaged() -> None:
+    cause = sqlite3.OperationalError("attempt to write a readonly database")
+    with (
+        pytest.raises(ArchiveError, match="in a folder and a file that may be written"),
+        database._named_errors(Location(path=Path("a"))),
+    ):
+        raise OperationalError("insert", {}, cause)
