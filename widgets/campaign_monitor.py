@@ -44,6 +44,7 @@ class CampaignMonitor(View):
         episodes: its meta-training episodes of each family; few, so that something is seen soon.
         rounds: most drafts of each of its runs.
         options: further options of its command by name, such as ``{"chembench_root": "/data/autoscilab"}``; none after another benchmark is chosen.
+        controls: whether a campaign can be started here; where not, the archive is only looked at.
         follow: whether to look again every few seconds at an archive that another process writes.
         state: ``idle``, ``running``, ``pausing``, ``paused``, ``stopped``, ``finished`` or ``failed``.
         progress: how far it is, one sentence.
@@ -58,6 +59,7 @@ class CampaignMonitor(View):
     episodes = traitlets.Int(1, min=1, max=999)
     rounds = traitlets.Int(3, min=1, max=999)
     options = traitlets.Dict()
+    controls = traitlets.Bool(True)
     follow = traitlets.Bool(False)
     state = traitlets.Unicode("idle")
     progress = traitlets.Unicode("")
@@ -68,8 +70,8 @@ class CampaignMonitor(View):
         self.look: CampaignView | None = None
         self._polling: asyncio.TimerHandle | None = None
         self._build()
-        self.observe(self.refresh, names=["archive", "campaign"])
-        self.observe(self._enable, names="state")
+        self.observe(self._another, names=["archive", "campaign"])
+        self.observe(self._enable, names=["state", "controls"])
         self.observe(self._offer_options, names=["benchmark", "options"])
         self._offer_options()
         self._enable()
@@ -172,7 +174,7 @@ class CampaignMonitor(View):
         self.bar = ipywidgets.IntProgress(min=0, max=1, description="runs")
         self.boxes = {name: ipywidgets.HTML() for name in TABS}
         self.tabs = ipywidgets.Tab(list(self.boxes.values()), titles=TABS)
-        self.said = ipywidgets.Textarea(rows=6, disabled=True, layout={"width": "100%"})
+        self.said = ipywidgets.Textarea(rows=6, disabled=True, layout={"width": "99%"})
         for name, control in (
             ("archive", self.type_archive), ("campaign", self.type_campaign), ("runs", self.pick_runs), ("seed", self.pick_seed),
             ("benchmark", self.pick_benchmark),
@@ -185,11 +187,18 @@ class CampaignMonitor(View):
             button.on_click(act)
         fold = ipywidgets.Accordion([self.said], titles=("What the process says",), selected_index=None)
         buttons = [self.start_button, self.pause_button, self.stop_button, self.again, self.state_line]
+        orders = ipywidgets.HBox([self.pick_benchmark, self.pick_runs, self.pick_seed, self.type_options], layout=row)
+        self.own = [orders, self.start_button, self.pause_button, self.stop_button, self.state_line, fold]
         self.children = [
-            ipywidgets.HBox([self.type_archive, self.type_campaign], layout=row),
-            ipywidgets.HBox([self.pick_benchmark, self.pick_runs, self.pick_seed, self.type_options], layout=row),
-            ipywidgets.HBox(buttons, layout=row), self.bar, self.status, self.sentence, self.tabs, fold,
+            ipywidgets.HBox([self.type_archive, self.type_campaign], layout=row), orders, ipywidgets.HBox(buttons, layout=row),
+            self.bar, self.status, self.sentence, self.tabs, fold,
         ]  # fmt: skip
+
+    def _another(self, change: Any = None) -> None:
+        """Another archive or campaign: what was paused is not resumed under its name."""
+        if self.process is not None and self.process.state not in ("running", "pausing"):
+            self.process, self.said.value, self.state = None, "", "idle"
+        self.refresh()
 
     def _offer_options(self, change: Any = None) -> None:
         if change is not None and change["name"] == "benchmark":
@@ -235,8 +244,10 @@ class CampaignMonitor(View):
 
     def _enable(self, change: Any = None) -> None:
         running = self.state in ("running", "pausing")
-        self.start_button.disabled = running
+        self.start_button.disabled = self.type_archive.disabled = self.type_campaign.disabled = running
         self.start_button.description = "Resume" if self.state == "paused" else "Start"
         self.pause_button.disabled = self.state != "running"
         self.stop_button.disabled = not running
         self.state_line.value = f'<span role="status">{self.state}</span>'
+        for control in self.own:
+            control.layout.display = None if self.controls else "none"

@@ -214,7 +214,7 @@ class CollisionBrowser(View):
         self.type_defect = ipywidgets.Text(
             description="flags", placeholder="the defect, in words", style=WIDE, layout=wide
         )
-        self.type_source = ipywidgets.Textarea(rows=14, description="source", layout={"width": "100%"}, style=WIDE)
+        self.type_source = ipywidgets.Textarea(rows=14, description="source", layout={"width": "99%"}, style=WIDE)
         self.type_source.add_class("kernaut-source")
         self.ask = ipywidgets.Button(description="Propose", icon="magic", tooltip="let the offline author write one")
         self.try_it = ipywidgets.Button(description="Judge", icon="balance-scale", tooltip="rules, gate and screens")
@@ -337,9 +337,11 @@ class CollisionBrowser(View):
 
     def _show_pair(self, change: Any = None) -> None:
         with self.working():
-            self.pair, self.compared.value = [], ""
-            if self.labelled is not None and min(self.left, self.right) >= 0:
-                self.pair = pair_parts(self.labelled, self.left, self.right, self.everyone, len(self.pool))
+            self.pair = []
+            try:
+                if self.labelled is not None and min(self.left, self.right) >= 0:
+                    self.pair = pair_parts(self.labelled, self.left, self.right, self.everyone, len(self.pool))
+            finally:  # once, so that the page does not jump
                 self.compared.value = "".join(part.html() for part in self.pair)
 
     def _show_operator(self, change: Any = None) -> None:
@@ -360,3 +362,5 @@ class CollisionBrowser(View):
             self.decision, self.judgement, self.verdict.value = "", [], ""
             typed_operator(self.source, self.level, self.defect)
             self.verdict.value = Note("The rules of a source are kept; Judge asks gate and screens.").html()
+        if self.message:
+            self.verdict.value = Note(self.message).html()  # beside the editor too: the status line stands far above it

@@ -191,30 +191,38 @@ class EpisodeExplorer(View):
             self.options = typed_options(text)
 
     def _show(self, change: Any = None) -> None:
+        """Fit and draw; the picture is replaced at once, so that it does not blink."""
         with self.working():
+            try:
+                self._fit_and_draw()
+            except BaseException:
+                self._clear()
+                raise
+
+    def _fit_and_draw(self) -> None:
+        episode = self.chosen()
+        if [*self.pick_kernels.value] != self.kernels:
+            set_options(self.pick_kernels, self.pick_kernels.options, [k for k in self.kernels if k in self.subjects])
+        self.pick_coordinate.max = episode.dimension - 1
+        self.pick_through.max = len(episode.query_targets) - 1
+        fits, failures = [], []
+        for name in self.kernels[:MOST]:
+            try:
+                fits.append(fit_episode(name, self._kernel(name), episode, self.coordinate, self.through))
+            except KernautError as error:
+                failures.append(f"{name}: {error.message}")
+        self.fits = fits
+        if fits:
+            self.drawings = self._drawings(episode)
+            self.scores = score_table(self.fits)
+            self.picture.value = "".join(map(shown, self.drawings))
+            self.table.value = self.scores.html()
+        else:
             self._clear()
-            episode = self.chosen()
-            if [*self.pick_kernels.value] != self.kernels:
-                set_options(
-                    self.pick_kernels, self.pick_kernels.options, [k for k in self.kernels if k in self.subjects]
-                )
-            self.pick_coordinate.max = episode.dimension - 1
-            self.pick_through.max = len(episode.query_targets) - 1
-            failures = []
-            for name in self.kernels[:MOST]:
-                try:
-                    self.fits.append(fit_episode(name, self._kernel(name), episode, self.coordinate, self.through))
-                except KernautError as error:
-                    failures.append(f"{name}: {error.message}")
-            if self.fits:
-                self.drawings = self._drawings(episode)
-                self.scores = score_table(self.fits)
-                self.picture.value = "".join(map(shown, self.drawings))
-                self.table.value = self.scores.html()
-            if failures:
-                self.complain(f"{len(failures)} of {len(self.kernels)} kernels gave no fit. {' '.join(failures)}")
-            elif not self.fits:
-                self.picture.value = Note("Choose at least one kernel.").html()
+        if failures:
+            self.complain(f"{len(failures)} of {len(self.kernels)} kernels gave no fit. {' '.join(failures)}")
+        elif not fits:
+            self.picture.value = Note("Choose at least one kernel.").html()
 
     def _clear(self) -> None:
         self.fits, self.drawings, self.scores = [], [], None

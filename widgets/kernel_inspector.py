@@ -36,6 +36,7 @@ from widgets.view import WIDE, View, follow, picture_box, set_options, shown
 
 ORIGINS = ("library", "archive", "file", "typed")
 FIRST = "matern52-lengthscale-0.25"
+STEPS = 200
 PAUSE = 0.5
 """Seconds without a keystroke before a typed program is run."""
 
@@ -96,6 +97,7 @@ class KernelInspector(View):
 
     def close(self) -> None:
         """Close the widget and end the program's process."""
+        self._wait_no_longer()
         self._forget()
         super().close()
 
@@ -109,10 +111,11 @@ class KernelInspector(View):
     # Controls
 
     def _build(self) -> None:
-        wide = ipywidgets.Layout(width="100%")
+        wide = ipywidgets.Layout(width="99%")
         self.pick_origin = ipywidgets.Dropdown(options=ORIGINS, description="kernel from", style=WIDE)
         self.pick_choice = ipywidgets.Dropdown(options=[self.choice], description="which", style=WIDE)
         self.type_file = ipywidgets.Text(description="candidate file", continuous_update=False, style=WIDE)
+        self.type_archive = ipywidgets.Text(description="archive", continuous_update=False, style=WIDE)
         self.pick_contract = ipywidgets.Dropdown(options=tuple(CONTRACTS), description="contract", style=WIDE)
         self.type_source = ipywidgets.Textarea(
             description="source", rows=12, layout=wide, tooltip="the program's text"
@@ -133,6 +136,7 @@ class KernelInspector(View):
         for name, control in (
             ("origin", self.pick_origin),
             ("file", self.type_file),
+            ("archive", self.type_archive),
             ("contract", self.pick_contract),
             ("source", self.type_source),
             ("parameters", self.type_parameters),
@@ -146,7 +150,8 @@ class KernelInspector(View):
         looks = ipywidgets.HBox(
             [self.pick_dimension, self.pick_seed, self.pick_anchor], layout={"flex_flow": "row wrap"}
         )
-        top = ipywidgets.HBox([self.pick_origin, self.pick_choice, self.type_file], layout={"flex_flow": "row wrap"})
+        chosen = [self.pick_origin, self.type_archive, self.pick_choice, self.type_file]
+        top = ipywidgets.HBox(chosen, layout={"flex_flow": "row wrap"})
         self.children = [
             top, self.editor, self.verdict, self.sliders, self.pick_view, looks, self.status, self.picture, fold,
         ]  # fmt: skip
@@ -159,6 +164,7 @@ class KernelInspector(View):
         """What there is to choose from, for the present origin."""
         self.pick_choice.layout.display = "" if self.origin in ("library", "archive") else "none"
         self.type_file.layout.display = "" if self.origin == "file" else "none"
+        self.type_archive.layout.display = "" if self.origin == "archive" else "none"
         self.editor.layout.display = "" if self.origin == "typed" else "none"
         if self.origin == "library":
             names = list(library_subjects())
@@ -176,6 +182,7 @@ class KernelInspector(View):
 
     def _choose(self, change: Any = None) -> None:
         """Another kernel."""
+        self._wait_no_longer()
         with self.working(), self.hold_trait_notifications():
             self._clear()
             self._offer()
@@ -275,6 +282,10 @@ class KernelInspector(View):
 
     def _slider(self, spec: ParameterSpec, value: Any) -> ipywidgets.Widget:
         options = {"description": spec.name, "style": WIDE}
+        low, high, place = spec.lower or 0.0, spec.upper or 0.0, float
+        if spec.scale == "log":
+            low, high, place = math.log10(spec.lower or 1.0), math.log10(spec.upper or 1.0), math.log10
+        step = 0.0
         if spec.type == "categorical":
             control = ipywidgets.Dropdown(options=spec.choices, value=value, **options)
         elif spec.type == "int":
@@ -282,12 +293,19 @@ class KernelInspector(View):
                 min=int(spec.lower or 0), max=int(spec.upper or 0), value=int(value), **options
             )
         elif spec.scale == "log":
-            low, high = math.log10(spec.lower or 1.0), math.log10(spec.upper or 1.0)
-            control = ipywidgets.FloatLogSlider(min=low, max=high, step=(high - low) / 200, value=value, **options)
+            step = _step(low, high, place(value))
+            control = ipywidgets.FloatLogSlider(min=low, max=high, step=step, value=value, **options)
         else:
-            low, high = spec.lower or 0.0, spec.upper or 0.0
-            control = ipywidgets.FloatSlider(min=low, max=high, step=(high - low) / 200, value=value, **options)
-        follow(control, lambda new: self.set_trait("values", {**self.values, spec.name: _within(spec, new)}))
+            step = _step(low, high, place(value))
+            control = ipywidgets.FloatSlider(min=low, max=high, step=step, value=value, **options)
+
+        def moved(new: Any) -> None:
+            """Take a value; a front end that rounds to its grid sends one back that nobody chose, less than half a step away."""
+            new, now = _within(spec, new), self.values.get(spec.name, value)
+            if not step or abs(place(new) - place(now)) >= 0.5 * step:
+                self.values = {**self.values, spec.name: new}
+
+        follow(control, moved)
         return control
 
     def _soon(self, act: Callable[[], None]) -> None:
@@ -297,9 +315,19 @@ class KernelInspector(View):
         except RuntimeError:
             act()
             return
+        self._wait_no_longer()
+        self._waiting = loop.call_later(PAUSE, act)
+
+    def _wait_no_longer(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
-        self._waiting = loop.call_later(PAUSE, act)
+            self._waiting = None
+
+
+def _step(low: float, high: float, place: float) -> float:
+    """About a two-hundredth of a slider's way, so that the place of its value is a whole number of steps from its beginning."""
+    count = round(STEPS * (place - low) / (high - low))
+    return (place - low) / count if count else (high - low) / STEPS
 
 
 def _within(spec: ParameterSpec, value: Any) -> Any:

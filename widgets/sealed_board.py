@@ -92,6 +92,11 @@ class SealedBoard(View):
                 self.found = require_sealed(self._given, "the given report")
             else:
                 self.picture.value = Note(NOTHING).html()
+            if isinstance(change, dict) and self.found is not None:  # another report has other families and policies
+                places, known = places_of(self.found), policies_of(self.found)
+                with self.hold_trait_notifications():
+                    self.place = self.place if self.place in places else places[0]
+                    self.policies = [name for name in self.policies if name in known]
             self._show()
             self._load_tasks()
 
@@ -128,7 +133,7 @@ class SealedBoard(View):
         )
         self.tabs = ipywidgets.Tab(
             [policies, budget, self.ended, tasks],
-            titles=("policies", "regret against budget", "how episodes ended", "tasks and budgets"),
+            titles=("policies", "regret by budget", "endings", "tasks and budgets"),
         )
         self.children = [
             ipywidgets.HBox([self.type_report, self.type_service, self.again], layout=row), self.type_manifest, self.status, self.tabs,
@@ -136,9 +141,8 @@ class SealedBoard(View):
 
     def _show(self, change: Any = None) -> None:
         with self.working():
-            self.picture.value = self.picture.value if self.found is None else ""
-            self.table.value = self.curve.value = self.ended.value = ""
             if self.found is None:
+                self.table.value = self.curve.value = self.ended.value = ""
                 return
             names, places = policies_of(self.found, self.measure), places_of(self.found)
             set_options(self.pick_policies, names, [name for name in self.policies if name in names])
@@ -146,7 +150,11 @@ class SealedBoard(View):
             self.picture.value = policy_drawing(self.found, self.measure).html()
             self.table.value = policy_table(self.found, self.measure).html()
             self.ended.value = outcome_table(self.found).html()
-            self.curve.value = self._against_budget(self.place).html()
+            curve = ""
+            try:
+                curve = self._against_budget(self.place).html()
+            finally:  # once, so that the page does not jump
+                self.curve.value = curve
 
     def _against_budget(self, place: str) -> Part:
         assert self.found is not None

@@ -202,7 +202,9 @@ def run_sentence(view: EvaluatorView) -> str:
     left = int(view.run.result.get("remaining", 0))
     found = f"{_counted(len(view.pool), 'operator')} admitted in {_counted(len(view.run.ledger), 'authoring call')}"
     where = f"{view.campaign}, domain {view.domain}, run {view.run.index + 1} of {view.runs}"
-    return f"{where}: {found}; {view.run.result.get('stopped', '')}; {_counted(left, 'collision')} left."
+    stopped = str(view.run.result.get("stopped", ""))
+    fate = "given up" if left and stopped.startswith("no collision") else "left"
+    return f"{where}: {found}; {stopped}; {_counted(left, 'collision')} {fate}."
 
 
 def class_drawing(classes: Sequence[SignatureClass]) -> Drawing:

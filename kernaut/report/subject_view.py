@@ -43,6 +43,8 @@ def file_subject(path: str | Path) -> Subject:
     Raises:
         InputError: when it is no candidate file.
     """
+    if not str(path).strip():
+        raise InputError("Expected the path of a candidate file. Got none.", hint="Type one, such as candidate.json.")
     return program_subject(load_candidate(path), "file")
 
 

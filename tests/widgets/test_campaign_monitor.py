@@ -33,6 +33,16 @@ def test_a_finished_archive_is_shown(make_archive: Make) -> None:
     assert "unknown" in monitor.message
 
 
+def test_where_an_archive_is_only_looked_at_nothing_can_be_started(make_archive: Make) -> None:
+    path, _ = make_archive(2)
+    monitor = CampaignMonitor(path, controls=False)
+    hidden = [monitor.start_button, monitor.pause_button, monitor.stop_button, monitor.state_line]
+    assert [control.layout.display for control in hidden] == ["none"] * 4
+    assert monitor.again.layout.display is None and monitor.look is not None
+    monitor.controls = True
+    assert [control.layout.display for control in hidden] == [None] * 4
+
+
 def test_an_archive_without_a_campaign_says_so(empty: str) -> None:
     assert "without" in CampaignMonitor(empty).message
 
@@ -53,9 +63,12 @@ def test_a_campaign_starts_pauses_resumes_and_stops_without_blocking(tmp_path: P
     monitor.refresh()
     assert monitor.state == "paused" and monitor.start_button.description == "Resume"
     assert not process.is_running()
+    monitor.type_archive.value = str(tmp_path / "b.sqlite")
+    assert monitor.state == "idle" and monitor.start_button.description == "Start"  # not Resume of the other one
+    monitor.type_archive.value = str(tmp_path / "a.sqlite")
     monitor.start_button.click()
     again = psutil.Process(monitor.process.pid)
-    assert monitor.state == "running"
+    assert monitor.state == "running" and monitor.type_archive.disabled
     monitor.close()
     assert monitor.state == "stopped" and not again.is_running()
 

@@ -48,6 +48,22 @@ def test_the_line_follows_its_sliders(explorer: EpisodeExplorer) -> None:
     assert len({before, moved, explorer.picture.value}) == 3
 
 
+def test_a_slider_step_replaces_the_picture_once(explorer: EpisodeExplorer) -> None:
+    shown: list[str] = []
+    explorer.picture.observe(lambda change: shown.append(change["new"]), names="value")
+    explorer.pick_through.value = 5
+    explorer.picture.unobserve_all("value")
+    assert len(shown) == 1 and "Posterior mean" in shown[0]
+
+
+def test_a_family_of_fewer_inputs_is_fitted_once(explorer: EpisodeExplorer) -> None:
+    explorer.family = "levy"
+    explorer.pick_coordinate.value = explorer.pick_coordinate.max
+    explorer.family = "branin"
+    assert explorer.coordinate == explorer.pick_coordinate.max < 5
+    assert [fit.name for fit in explorer.fits] == explorer.kernels
+
+
 @pytest.mark.parametrize("view", ["residuals", "likelihood", "parts", "regret"])
 def test_every_view_has_a_picture(explorer: EpisodeExplorer, view: str) -> None:
     explorer.pick_view.value = view

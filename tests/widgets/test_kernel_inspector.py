@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from kernaut.archive.store import Archive
 from kernaut.program.program import save_candidate
 from kernaut.program.templates import template
 from tests.widgets.conftest import delete_program, held
-from widgets.kernel_inspector import KernelInspector
+from widgets.kernel_inspector import PAUSE, KernelInspector
 
 Make = Callable[[int], tuple[str, list[str]]]
 HANGS = "import torch\n\n\ndef transform_point(x, parameters):\n    while True:\n        pass\n"
@@ -78,6 +80,29 @@ def test_a_syntax_error_is_a_message(inspector: KernelInspector) -> None:
     assert inspector.message == "" and inspector.drawn is not None
 
 
+def test_what_a_front_end_rounds_is_not_taken_for_a_move(inspector: KernelInspector) -> None:
+    inspector.origin = "typed"
+    inspector.contract = "unverified"
+    (slider,) = inspector.sliders.children
+    place = (math.log10(slider.value) - slider.min) / slider.step
+    assert slider.value == 0.3 and place == pytest.approx(round(place))
+    slider.value = 0.3 * 10 ** (0.4 * slider.step)
+    assert inspector.values == {} and "diagnostics only" in inspector.message
+    slider.value = 0.3 * 10**slider.step
+    assert inspector.values == {"scale": slider.value}
+
+
+def test_what_was_typed_last_is_not_run_after_the_end(inspector: KernelInspector) -> None:
+    async def type_and_close() -> None:
+        inspector.origin = "typed"
+        inspector.type_source.value = template("input_transform").source + "\n"
+        inspector.close()
+        await asyncio.sleep(PAUSE + 0.2)
+
+    asyncio.run(type_and_close())
+    assert inspector._kernel is None
+
+
 def test_wrong_parameters_are_a_message(inspector: KernelInspector) -> None:
     inspector.origin = "typed"
     inspector.type_parameters.value = '{"bend": '
@@ -112,6 +137,7 @@ def test_programs_of_an_archive_and_of_a_file(inspector: KernelInspector, make_a
     assert inspector.subject is not None and inspector.subject.candidate_id == inspector.choice
     save_candidate(template("closure"), tmp_path / "a.json")
     inspector.pick_origin.value = "file"
+    assert "Got none" in inspector.message
     inspector.type_file.value = str(tmp_path / "a.json")
     assert inspector.tier == "T2" and inspector.drawn is not None
     inspector.type_file.value = str(tmp_path / "nothing.json")

@@ -72,6 +72,15 @@ def test_regret_against_the_budget_of_chosen_policies_and_places(board: SealedBo
     assert "ceiling" in board.curve.value
 
 
+def test_another_report_has_other_families_and_policies(board: SealedBoard, tmp_path: Path) -> None:
+    board.pick_place.value, board.pick_policies.value = "loss", ("random",)
+    other = json.loads(json.dumps(FULL).replace('"loss"', '"fit"').replace('"random"', '"chance"'))
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    board.type_report.value = str(tmp_path / "other.json")
+    assert board.message == "" and board.place == "macro" == board.pick_place.value and board.policies == []
+    assert "All families" in board.curve.value
+
+
 def test_tasks_and_budgets(board: SealedBoard) -> None:
     assert (
         "queries an episode" in board.families.value

@@ -11,6 +11,7 @@ def test_an_error_becomes_a_message_with_folded_details_and_the_next_success_cle
     with view.working():
         assert view.busy
         assert "working" in view.status.value
+        assert view.status.layout.min_height == "28px"  # it moves nothing when it comes and goes
         raise InputError("Expected <this>. Got that.", hint="Do so.")
     assert not view.busy
     assert view.message == "Expected <this>. Got that."
