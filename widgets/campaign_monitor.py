@@ -81,6 +81,7 @@ class CampaignMonitor(View):
     def close(self) -> None:
         """Stop the campaign and close the widget."""
         self.stop()
+        self.process = None  # ipywidgets closes once more when the interpreter ends
         super().close()
 
     def start(self, change: Any = None) -> None:

@@ -282,7 +282,8 @@ class KernelInspector(View):
 
     def _slider(self, spec: ParameterSpec, value: Any) -> ipywidgets.Widget:
         options = {"description": spec.name, "style": WIDE}
-        low, high, place = spec.lower or 0.0, spec.upper or 0.0, float
+        place: Callable[[float], float] = float
+        low, high = spec.lower or 0.0, spec.upper or 0.0
         if spec.scale == "log":
             low, high, place = math.log10(spec.lower or 1.0), math.log10(spec.upper or 1.0), math.log10
         step = 0.0
