@@ -42,7 +42,9 @@ class View(ipywidgets.VBox):
 
     def __init__(self, **traits: Any) -> None:
         super().__init__(**traits)
-        self.status = ipywidgets.HTML(layout={"min_height": "28px"})  # the spinner's line, so that nothing below it jumps
+        self.status = ipywidgets.HTML(
+            layout={"min_height": "28px"}
+        )  # the spinner's line, so that nothing below it jumps
         self._depth = 0
         self.observe(self._show_status, names=["busy", "message", "details"])
 
