@@ -164,7 +164,10 @@ def _require_mg_dl(cgm: Array, where: str) -> None:
 def _numbers(values: Any, where: str) -> Array:
     if not isinstance(values, list) or any(isinstance(v, bool) or not isinstance(v, (int, float)) for v in values):
         raise InputError(f"Expected a list of numbers in {where}. Got {str(values)[:60]}.")
-    return np.array(values, dtype=np.float64)
+    try:
+        return np.array(values, dtype=np.float64)
+    except OverflowError as error:
+        raise InputError(f"Expected numbers that a float can hold in {where}. Got a larger one.") from error
 
 
 def _keys(record: Any) -> str:

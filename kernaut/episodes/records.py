@@ -119,7 +119,10 @@ def parse_record(content: bytes, name: str, unit: str, where: str) -> MonthlyRec
     Raises:
         InputError: naming the line, for a missing column, a gap in the months, or a value that is not a finite number.
     """
-    lines = list(csv.reader(content.decode("utf-8", errors="replace").splitlines()))
+    try:
+        lines = list(csv.reader(content.decode("utf-8", errors="replace").splitlines()))
+    except csv.Error as error:
+        raise InputError(f"Expected lines of {','.join(HEADER)} in {where}. Got: {error}.") from error
     if not lines or [cell.strip() for cell in lines[0]] != HEADER:
         raise InputError(
             f"Expected the header {','.join(HEADER)} in {where}. Got {','.join(lines[0]) if lines else 'nothing'!r}."

@@ -71,3 +71,11 @@ def test_an_episode_needs_readings_before_and_after_the_prefix_ends(tmp_path: Pa
     (tmp_path / "g.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(InputError, match=r"up to minute 45 and after it in child#001.training\[2\]"):
         GlucoseForecasts(str(tmp_path / "g.json"))
+
+
+def test_numbers_beyond_floats_are_refused(tmp_path: Path) -> None:
+    record = json.loads(bundled("data", "glucose", "training.json").read_text(encoding="utf-8"))
+    record["child#001"]["training"][0]["cgm_mg_dl"][0] = 10**400
+    (tmp_path / "g.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(InputError, match="numbers that a float can hold in child#001"):
+        GlucoseForecasts(str(tmp_path / "g.json"))

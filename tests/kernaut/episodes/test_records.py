@@ -80,3 +80,8 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 def test_malformed_records_name_the_line(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_record(text.encode(), "gas", "ppt", "x")
+
+
+def test_a_field_beyond_all_bounds_is_refused() -> None:
+    with pytest.raises(InputError, match=r"Expected lines of year,month,value in x\.csv"):
+        parse_record(b"year,month,value\n2000,1," + b"9" * 200_000, "x", "ppm", "x.csv")
