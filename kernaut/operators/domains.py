@@ -183,10 +183,15 @@ def _kernels(
             f"Expected --test 0 for {made.name}, whose test stays hidden. Got {options.test}.",
             hint=f"Score one program on it with: {made.sealed_test}",
         )
+    episodes = made.episodes("train", options.train)
+    if any(len(episode.context[1]) for episode in episodes):
+        raise InputError(
+            f"Expected a benchmark whose forecasts rest on fitting observations alone. Got {made.name}, which has context ones."
+        )
     programs = [program_subject(candidate.program) for candidate in archive.candidates()]
     references = references_of(made)
     fit = partial(fit_subjects, resolve=archive.program, done=done)
-    train = fit([*programs, *references], made.episodes("train", options.train))
+    train = fit([*programs, *references], episodes)
     scores = np.stack([crps_of(f) for f in train]).mean(0)
     first = len(programs)
     chosen = [*range(first), *(first + place for place in _best_of_families(references, scores[first:]))]
