@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from kernaut.cli.cegar_options import ArmOption, CacheOption, CampaignOption, DomainOption, TestOption, pinned
+from kernaut.cli.cegar_options import (
+    ArmOption,
+    CacheOption,
+    CampaignOption,
+    DomainOption,
+    TestOption,
+    campaign_named,
+    pinned,
+)
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
 from kernaut.cli.outcome import Resumable, command_line
 from kernaut.cli.searching import DryRunOption, MaxCostOption, MaxTokensOption, first_given
@@ -50,7 +58,7 @@ def judge(
     tokens = first_given(max_tokens, settings.campaign.max_tokens, None)
     cost = first_given(max_cost, settings.campaign.max_cost, None)
     require_price(model, cost)
-    name = campaign or f"cegar-{domain}-{arm}"
+    name = campaign_named(campaign, domain, arm)
     terminal: Terminal = ctx.obj
     with Archive.open(archive) as opened:
         made = pinned(ctx, opened, domain, name, cache, test=test, held_out=on != "train")

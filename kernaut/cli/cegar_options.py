@@ -65,6 +65,11 @@ RuleVotesOption = Annotated[
 MostOption = Annotated[int, typer.Option("--most", help="Most operators of a rule, at most 6.")]
 
 
+def campaign_named(campaign: str | None, domain: str, arm: str) -> str:
+    """The campaign's name as given, or the one that its domain and arm make."""
+    return campaign or f"cegar-{domain}-{arm}"
+
+
 def offline_author(aim: str | None, domain: str, min_helped: int) -> OfflineAuthor | LiftAuthor:
     """The offline author of an aim.
 

@@ -16,6 +16,7 @@ from kernaut.cli.cegar_options import (
     RuleVotesOption,
     TestOption,
     VotesOption,
+    campaign_named,
     pinned,
     votes_of,
 )
@@ -54,7 +55,7 @@ def report(
     from kernaut.operators.store import stored_runs
 
     require_writable(out)
-    name, wanted = campaign or f"cegar-{domain}-{arm}", votes_of(votes)
+    name, wanted = campaign_named(campaign, domain, arm), votes_of(votes)
     with _opened(archive) as opened:
         made = pinned(
             ctx, opened, domain, name, cache, test=test, second_pool=transfer, transfer_samples=transfer_samples
@@ -83,7 +84,7 @@ def compose(
     """Choose the rule of all runs' operators by exact enumeration on training labels, and write it as JSON."""
     require_writable(out)
     with _opened(archive) as opened:
-        rule, search = _composed(ctx, opened, domain, campaign or f"cegar-{domain}-{arm}", cache, votes, most)
+        rule, search = _composed(ctx, opened, domain, campaign_named(campaign, domain, arm), cache, votes, most)
     write_json({"domain": domain, **rule.to_json(), "search": search}, out)
 
 
@@ -107,7 +108,7 @@ def export(
         chosen = _read_rule(rule)
     else:
         with _opened(archive) as opened:
-            chosen, _ = _composed(ctx, opened, domain, campaign or f"cegar-{domain}-{arm}", cache, votes, most)
+            chosen, _ = _composed(ctx, opened, domain, campaign_named(campaign, domain, arm), cache, votes, most)
     write_text(exported(chosen, domain), out)
     typer.echo(f"{len(chosen.operators)} operators, {chosen.votes} must flag: {out}", err=True)
 
@@ -132,7 +133,7 @@ def replay(
     from kernaut.operators.store import stored_runs
 
     require_writable(out)
-    name = campaign or f"cegar-{domain}-{arm}"
+    name = campaign_named(campaign, domain, arm)
     with _opened(archive) as opened:
         record = opened.campaign(name)
         made = pinned(ctx, opened, domain, name, cache, fresh=True, held_out=False)
@@ -168,7 +169,7 @@ def analyse(
     from kernaut.operators.studies import studies
 
     require_writable(out)
-    name = campaign or f"cegar-{domain}-{arm}"
+    name = campaign_named(campaign, domain, arm)
     with _opened(archive) as opened:
         made = pinned(ctx, opened, domain, name, cache, test=test)
         judges = judgements(opened, name, made.electorate("unseen"))

@@ -22,6 +22,7 @@ from kernaut.cli.cegar_options import (
     TrainOption,
     ValidationOption,
     VisibleOption,
+    campaign_named,
     domain_options,
     offline_author,
     shown_opening,
@@ -100,7 +101,7 @@ def run(
         raise InputError(f"Expected --aim without a language model. Got --aim {aim} beside --config.")
     loop = LoopOptions(first_given(seed, settings.campaign.seed, 0), arm, attempts, calls, min_helped)  # type: ignore[arg-type]
     chosen = domain_options(tasks, samples, visible, limit, split_seed, benchmark, train, validation, kernels, options)
-    name = campaign or f"cegar-{domain}-{arm}" + ("" if model is None else f"-{campaign_word(model.name)}")
+    name = campaign_named(campaign, domain, arm if model is None else f"{arm}-{campaign_word(model.name)}")
     terminal: Terminal = ctx.obj
     if dry_run:
         known = Archive.open(archive, read_only=True) if database_exists(locate(archive)) else None
