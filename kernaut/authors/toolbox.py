@@ -174,7 +174,7 @@ def _arguments(name: str, text: str, truncated: bool, length: int) -> Mapping[st
         value = json.loads(text)
         if isinstance(value, str):
             value = json.loads(value)
-        require_json(value, "the arguments")
+        value = sound_values(value)
     except InputError as error:
         raise _Unreadable(_error("invalid_arguments", error.message, error.hint)) from None
     except (ValueError, RecursionError) as error:
