@@ -8,30 +8,9 @@ from typing import Annotated
 
 import typer
 
-from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, BenchmarkOption, OutOption, WorkersOption, worker_count
-from kernaut.cli.searching import (
-    ROUNDS,
-    RUNS,
-    ConfigOption,
-    ContextOption,
-    DryRunOption,
-    EliteScore,
-    EliteScoreOption,
-    ForceOption,
-    IterationsOption,
-    MaxCostOption,
-    MaxRoundsOption,
-    MaxTokensOption,
-    MaxToolCallsOption,
-    NoveltyOption,
-    RoundsOption,
-    RunIdOption,
-    SearchRequest,
-    SeedOption,
-    StrategyName,
-    StrategyOption,
-    search,
-)
+from kernaut.cli.option_records import with_options_of
+from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, BenchmarkOption, WorkersOption, worker_count
+from kernaut.cli.searching import SEARCH, SearchGiven, search
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
@@ -42,30 +21,14 @@ class Metric(StrEnum):
     regret = "bo.regret_auc"
 
 
+@with_options_of
 def meta_run(
     ctx: typer.Context,
-    config: ConfigOption = None,
-    context: ContextOption = None,
-    archive: ArchiveOption = DEFAULT_ARCHIVE,
-    run_id: RunIdOption = None,
-    strategy: StrategyOption = StrategyName.evolutionary,
-    iterations: IterationsOption = RUNS,
-    rounds_per_iteration: RoundsOption = ROUNDS,
     episodes_per_family: Annotated[
         int, typer.Option("--episodes-per-family", help="Meta-training episodes of each family.")
     ] = 2,
-    max_rounds: MaxRoundsOption = None,
-    max_tool_calls: MaxToolCallsOption = None,
-    novelty_threshold: NoveltyOption = 0.08,
-    elite_score: EliteScoreOption = EliteScore.paper,
-    max_tokens: MaxTokensOption = None,
-    max_cost: MaxCostOption = None,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
     benchmark: BenchmarkOption = "bbo",
-    force: ForceOption = None,
-    dry_run: DryRunOption = False,
-    out: OutOption = None,
+    given: SearchGiven = SEARCH,
 ) -> None:
     """Search for kernels on meta-training episodes, and print the campaign's report.
 
@@ -73,28 +36,9 @@ def meta_run(
     """
     search(
         ctx,
-        SearchRequest(
-            benchmark=benchmark,
-            archive=archive,
-            episodes_per_family=episodes_per_family,
-            config=config,
-            context=context,
-            run_id=run_id,
-            strategy=strategy,
-            iterations=iterations,
-            rounds_per_iteration=rounds_per_iteration,
-            max_rounds=max_rounds,
-            max_tool_calls=max_tool_calls,
-            novelty_threshold=novelty_threshold,
-            elite_score=elite_score,
-            seed=seed,
-            workers=workers,
-            force=force,
-            out=out,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
-            dry_run=dry_run,
-        ),
+        benchmark,
+        given,
+        episodes_per_family=episodes_per_family,
     )
 
 

@@ -9,27 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption, WorkersOption
-from kernaut.cli.searching import (
-    ROUNDS,
-    RUNS,
-    ConfigOption,
-    ContextOption,
-    DryRunOption,
-    ForceOption,
-    IterationsOption,
-    MaxCostOption,
-    MaxTokensOption,
-    MaxToolCallsOption,
-    NoveltyOption,
-    RoundsOption,
-    RunIdOption,
-    SearchRequest,
-    SeedOption,
-    StrategyName,
-    StrategyOption,
-    search,
-)
+from kernaut.cli.option_records import with_options_of
+from kernaut.cli.options import OutOption
+from kernaut.cli.searching import SEARCH, SearchGiven, search
 from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json
 
 WORKSPACE = ("notebooks", "configs", "examples")
@@ -74,6 +56,7 @@ def extensions(
     write_json({"extensions": rows}, out)
 
 
+@with_options_of
 def task_run(
     ctx: typer.Context,
     task: Annotated[str, typer.Option("--task", metavar="NAME", help="The task: see kernaut extensions.")],
@@ -81,9 +64,6 @@ def task_run(
         str | None,
         typer.Option("--options", metavar="JSON", help="What the task is made with: a JSON object, or a file of one."),
     ] = None,
-    config: ConfigOption = None,
-    context: ContextOption = None,
-    archive: ArchiveOption = DEFAULT_ARCHIVE,
     baseline: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,22 +72,10 @@ def task_run(
             help="Take the kernels of this extension among the references; repeatable. [default: all]",
         ),
     ] = None,
-    run_id: RunIdOption = None,
-    strategy: StrategyOption = StrategyName.evolutionary,
-    iterations: IterationsOption = RUNS,
-    rounds_per_iteration: RoundsOption = ROUNDS,
     episodes_per_family: Annotated[
         int, typer.Option("--episodes-per-family", help="Meta-training episodes of each family.")
     ] = 2,
-    max_tool_calls: MaxToolCallsOption = None,
-    max_tokens: MaxTokensOption = None,
-    max_cost: MaxCostOption = None,
-    novelty_threshold: NoveltyOption = 0.08,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
-    dry_run: DryRunOption = False,
-    force: ForceOption = None,
-    out: OutOption = None,
+    given: SearchGiven = SEARCH,
 ) -> None:
     """Search for kernels on a task of an installed package (or a benchmark of Kernaut's own), and print the campaign's report.
 
@@ -128,28 +96,11 @@ def task_run(
         extension_references(baseline)
     search(
         ctx,
-        SearchRequest(
-            benchmark=task,
-            archive=archive,
-            episodes_per_family=episodes_per_family,
-            benchmark_options=_object(options),
-            config=config,
-            context=context,
-            run_id=run_id,
-            strategy=strategy,
-            iterations=iterations,
-            rounds_per_iteration=rounds_per_iteration,
-            max_tool_calls=max_tool_calls,
-            novelty_threshold=novelty_threshold,
-            seed=seed,
-            workers=workers,
-            force=force,
-            out=out,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
-            dry_run=dry_run,
-            baselines=tuple(baseline) if baseline else None,
-        ),
+        task,
+        given,
+        episodes_per_family=episodes_per_family,
+        benchmark_options=_object(options),
+        baselines=tuple(baseline) if baseline else None,
     )
 
 

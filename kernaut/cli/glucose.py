@@ -8,40 +8,10 @@ from typing import Annotated
 
 import typer
 
-from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption, WorkersOption
-from kernaut.cli.reporting import (
-    ArchiveToReadOption,
-    CandidateFileOption,
-    CandidateIdOption,
-    LimitOption,
-    LimitsOption,
-    ReportRequest,
-    SelectionOption,
-    report,
-)
-from kernaut.cli.searching import (
-    ROUNDS,
-    SHORT_RUNS,
-    ConfigOption,
-    ContextOption,
-    DryRunOption,
-    EliteScore,
-    EliteScoreOption,
-    ForceOption,
-    IterationsOption,
-    MaxCostOption,
-    MaxRoundsOption,
-    MaxTokensOption,
-    MaxToolCallsOption,
-    NoveltyOption,
-    RoundsOption,
-    RunIdOption,
-    SearchRequest,
-    SeedOption,
-    StrategyName,
-    StrategyOption,
-    search,
-)
+from kernaut.cli.option_records import with_options_of
+from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
+from kernaut.cli.reporting import REPORT, ReportGiven, report
+from kernaut.cli.searching import SHORT_SEARCH, SearchGiven, search
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
@@ -58,60 +28,26 @@ DataOption = Annotated[
 ]
 
 
+@with_options_of
 def glucose_run(
     ctx: typer.Context,
     episodes_per_family: Annotated[
         int, typer.Option("--episodes-per-family", help="Meta-training folds of each child, 1 to 6.")
     ] = 2,
     data: DataOption = None,
-    config: ConfigOption = None,
-    context: ContextOption = None,
-    archive: ArchiveOption = DEFAULT_ARCHIVE,
-    run_id: RunIdOption = None,
-    strategy: StrategyOption = StrategyName.evolutionary,
-    iterations: IterationsOption = SHORT_RUNS,
-    rounds_per_iteration: RoundsOption = ROUNDS,
-    max_rounds: MaxRoundsOption = None,
-    max_tool_calls: MaxToolCallsOption = None,
-    novelty_threshold: NoveltyOption = 0.08,
-    elite_score: EliteScoreOption = EliteScore.paper,
-    max_tokens: MaxTokensOption = None,
-    max_cost: MaxCostOption = None,
-    seed: SeedOption = None,
-    workers: WorkersOption = None,
-    force: ForceOption = None,
-    dry_run: DryRunOption = False,
-    out: OutOption = None,
+    given: SearchGiven = SHORT_SEARCH,
 ) -> None:
     """Search for kernels on meta-training patients, and print the campaign's report."""
     search(
         ctx,
-        SearchRequest(
-            benchmark="glucose",
-            benchmark_options={} if data is None else {"data": data},
-            episodes_per_family=episodes_per_family,
-            archive=archive,
-            config=config,
-            context=context,
-            run_id=run_id,
-            strategy=strategy,
-            iterations=iterations,
-            rounds_per_iteration=rounds_per_iteration,
-            max_rounds=max_rounds,
-            max_tool_calls=max_tool_calls,
-            novelty_threshold=novelty_threshold,
-            elite_score=elite_score,
-            seed=seed,
-            workers=workers,
-            force=force,
-            out=out,
-            max_tokens=max_tokens,
-            max_cost=max_cost,
-            dry_run=dry_run,
-        ),
+        "glucose",
+        given,
+        benchmark_options={} if data is None else {"data": data},
+        episodes_per_family=episodes_per_family,
     )
 
 
+@with_options_of
 def glucose_benchmark(
     ctx: typer.Context,
     split: Annotated[OpenSplit, typer.Option("--split", help="Which splits to open; all means both.")] = OpenSplit.all,
@@ -119,32 +55,16 @@ def glucose_benchmark(
         int, typer.Option("--episodes-per-family", help="Folds of each patient, 1 to 6.")
     ] = 6,
     data: DataOption = None,
-    archive: ArchiveToReadOption = None,
-    config: LimitsOption = None,
-    selection: SelectionOption = None,
-    limit: LimitOption = 100,
-    candidate_id: CandidateIdOption = None,
-    candidate_file: CandidateFileOption = None,
-    workers: WorkersOption = None,
-    out: OutOption = None,
+    given: ReportGiven = REPORT,
 ) -> None:
     """Score programs and the reference kernels on children and adolescents, and print the report with CRPS, NLPD, RMSE and NMSE."""
     report(
         ctx,
-        ReportRequest(
-            benchmark="glucose",
-            benchmark_options={} if data is None else {"data": data},
-            splits=("train", "validation") if split is OpenSplit.all else (split.value,),
-            episodes_per_family=episodes_per_family,
-            archive=archive,
-            config=config,
-            selection=selection,
-            limit=limit,
-            candidate_id=candidate_id,
-            candidate_file=candidate_file,
-            workers=workers,
-            out=out,
-        ),
+        "glucose",
+        given,
+        benchmark_options={} if data is None else {"data": data},
+        splits=("train", "validation") if split is OpenSplit.all else (split.value,),
+        episodes_per_family=episodes_per_family,
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from kernaut.cli.options import worker_count
+from kernaut.cli.options import OutOption, WorkersOption, worker_count
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
 
@@ -47,24 +47,20 @@ CandidateFileOption = Annotated[
 
 
 @dataclass(frozen=True)
-class ReportRequest:
-    """What a benchmark command was asked for; each field is the option of its name."""
+class ReportGiven:
+    """What every benchmark command can be given; each field is the option of its name."""
 
-    benchmark: str
-    episodes_per_family: int
-    splits: tuple[str, ...]
-    benchmark_options: Mapping[str, Any] = field(default_factory=dict)
-    archive: str | None = None
-    config: Path | None = None
-    selection: Path | None = None
-    bo_steps: int = 0
-    candidate_pool_size: int = 128
-    limit: int = 100
-    candidate_id: list[str] | None = None
-    candidate_file: list[Path] | None = None
-    worst_domain_weight: float | None = None
-    workers: int | None = None
-    out: Path | None = None
+    archive: ArchiveToReadOption = None
+    config: LimitsOption = None
+    selection: SelectionOption = None
+    limit: LimitOption = 100
+    candidate_id: CandidateIdOption = None
+    candidate_file: CandidateFileOption = None
+    workers: WorkersOption = None
+    out: OutOption = None
+
+
+REPORT = ReportGiven()
 
 
 def splits_of(split: SplitName) -> tuple[str, ...]:
@@ -72,8 +68,30 @@ def splits_of(split: SplitName) -> tuple[str, ...]:
     return ("train", "validation", "test") if split is SplitName.all else (split.value,)
 
 
-def report(ctx: typer.Context, request: ReportRequest) -> None:
+def report(
+    ctx: typer.Context,
+    benchmark: str,
+    given: ReportGiven,
+    *,
+    splits: tuple[str, ...],
+    episodes_per_family: int,
+    benchmark_options: Mapping[str, Any] | None = None,
+    bo_steps: int = 0,
+    candidate_pool_size: int = 128,
+    worst_domain_weight: float | None = None,
+) -> None:
     """Score programs and the reference kernels, and write the report.
+
+    Args:
+        ctx: of the command.
+        benchmark: its name.
+        given: the options that benchmark commands share.
+        splits: those to open, in the order of the report.
+        episodes_per_family: episodes of each family.
+        benchmark_options: what the benchmark is made with.
+        bo_steps: steps of the optimization rollouts; 0 for none.
+        candidate_pool_size: fresh candidates at each step.
+        worst_domain_weight: adds a score with this weight of the worst family's mean CRPS.
 
     Raises:
         InputError: for options that contradict each other or are out of range.
@@ -91,46 +109,46 @@ def report(ctx: typer.Context, request: ReportRequest) -> None:
     from kernaut.search.selection import load_selection
 
     terminal: Terminal = ctx.obj
-    count = worker_count(request.workers)
-    require_writable(request.out)
-    if request.worst_domain_weight is not None:
-        require_weight(request.worst_domain_weight)
-    limits = read_config(request.config, for_models=False).execution.limits()
+    count = worker_count(given.workers)
+    require_writable(given.out)
+    if worst_domain_weight is not None:
+        require_weight(worst_domain_weight)
+    limits = read_config(given.config, for_models=False).execution.limits()
     options = BenchmarkOptions(
-        benchmark=request.benchmark,
-        splits=request.splits,
-        per_family=request.episodes_per_family,
-        bo_steps=request.bo_steps,
-        candidates=request.candidate_pool_size,
-        benchmark_options=FrozenMapping(request.benchmark_options),
+        benchmark=benchmark,
+        splits=splits,
+        per_family=episodes_per_family,
+        bo_steps=bo_steps,
+        candidates=candidate_pool_size,
+        benchmark_options=FrozenMapping(benchmark_options or {}),
         limits=limits,
     )
     made = options.training().made()
     dimensions = made.dimensions
     if made.warning is not None:
         terminal.warn(made.warning)
-    if request.selection is not None and (request.candidate_id or request.candidate_file):
+    if given.selection is not None and (given.candidate_id or given.candidate_file):
         raise InputError("Expected --selection alone, without --candidate-id and --candidate-file. Got both.")
-    if request.archive is None and (request.candidate_id or request.selection is not None):
+    if given.archive is None and (given.candidate_id or given.selection is not None):
         raise InputError("Expected --archive with --candidate-id or --selection. Got none.")
-    chosen = None if request.selection is None else load_selection(request.selection)
-    if len(request.splits) > 1 and "test" in request.splits and request.selection is None:
+    chosen = None if given.selection is None else load_selection(given.selection)
+    if len(splits) > 1 and "test" in splits and given.selection is None:
         terminal.warn(
             "test results are included; to choose a program, use kernaut select, which opens validation only."
         )
 
-    opened = Archive.open(request.archive) if request.archive is not None else None
+    opened = Archive.open(given.archive) if given.archive is not None else None
     try:
         programs = []
-        if opened is not None and chosen is None and (request.candidate_id or not request.candidate_file):
-            programs = archive_programs(opened, request.candidate_id or (), request.limit)
+        if opened is not None and chosen is None and (given.candidate_id or not given.candidate_file):
+            programs = archive_programs(opened, given.candidate_id or (), given.limit)
             left = len(opened.candidates()) - len(programs)
-            if left and not request.candidate_id:
-                terminal.warn(f"{left} programs beyond --limit {request.limit} are left out.")
+            if left and not given.candidate_id:
+                terminal.warn(f"{left} programs beyond --limit {given.limit} are left out.")
         pool = default_pool(limits)
         resolve = opened.program if opened is not None else None
         files = [
-            verified_candidate(path, dimensions, pool=pool, resolve=resolve)[0] for path in request.candidate_file or ()
+            verified_candidate(path, dimensions, pool=pool, resolve=resolve)[0] for path in given.candidate_file or ()
         ]
         references = len(references_of(made))
         with terminal.progress() as progress:
@@ -147,6 +165,6 @@ def report(ctx: typer.Context, request: ReportRequest) -> None:
     finally:
         if opened is not None:
             opened.close()
-    if request.worst_domain_weight is not None:
-        with_scores(found, request.worst_domain_weight)
-    write_json(found, request.out)
+    if worst_domain_weight is not None:
+        with_scores(found, worst_domain_weight)
+    write_json(found, given.out)

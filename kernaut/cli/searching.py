@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from kernaut.cli.options import worker_count
+from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption, WorkersOption, worker_count
 from kernaut.cli.outcome import Resumable, command_line
 from kernaut.cli.terminal import Progress, Terminal, require_writable, write_json
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 RUNS = 12
-SHORT_RUNS = 8
-"""Runs of a campaign on enzymes or glucose."""
 ROUNDS = 10
 TOOL_CALLS = 100
 
@@ -104,39 +102,54 @@ ForceOption = Annotated[
 
 
 @dataclass(frozen=True)
-class SearchRequest:
-    """What a search command was asked for; each field is the option of its name.
+class SearchGiven:
+    """What every search command can be given; each field is the option of its name."""
 
-    ``score_penalties`` are further penalties of the search score that a benchmark's command offers.
-    """
-
-    benchmark: str
-    archive: str
-    episodes_per_family: int
-    benchmark_options: Mapping[str, Any] = field(default_factory=dict)
-    config: Path | None = None
-    context: Path | None = None
-    run_id: str | None = None
-    strategy: StrategyName = StrategyName.evolutionary
-    iterations: int = RUNS
-    rounds_per_iteration: int = ROUNDS
-    max_rounds: int | None = None
-    max_tool_calls: int | None = None
-    novelty_threshold: float = 0.08
-    elite_score: EliteScore = EliteScore.paper
-    worst_domain_weight: float = 0.0
-    seed: int | None = None
-    workers: int | None = None
-    force: str | None = None
-    out: Path | None = None
-    max_tokens: int | None = None
-    max_cost: float | None = None
-    dry_run: bool = False
-    baselines: tuple[str, ...] | None = None
+    config: ConfigOption = None
+    context: ContextOption = None
+    archive: ArchiveOption = DEFAULT_ARCHIVE
+    run_id: RunIdOption = None
+    strategy: StrategyOption = StrategyName.evolutionary
+    iterations: IterationsOption = RUNS
+    rounds_per_iteration: RoundsOption = ROUNDS
+    max_rounds: MaxRoundsOption = None
+    max_tool_calls: MaxToolCallsOption = None
+    novelty_threshold: NoveltyOption = 0.08
+    elite_score: EliteScoreOption = EliteScore.paper
+    max_tokens: MaxTokensOption = None
+    max_cost: MaxCostOption = None
+    seed: SeedOption = None
+    workers: WorkersOption = None
+    force: ForceOption = None
+    dry_run: DryRunOption = False
+    out: OutOption = None
 
 
-def search(ctx: typer.Context, request: SearchRequest) -> None:
+SEARCH = SearchGiven()
+SHORT_SEARCH = SearchGiven(iterations=8)
+"""Enzymes and glucose need fewer runs."""
+
+
+def search(
+    ctx: typer.Context,
+    benchmark: str,
+    given: SearchGiven,
+    *,
+    episodes_per_family: int,
+    benchmark_options: Mapping[str, Any] | None = None,
+    worst_domain_weight: float = 0.0,
+    baselines: tuple[str, ...] | None = None,
+) -> None:
     """Run a campaign, or what is left of it, and write its report.
+
+    Args:
+        ctx: of the command.
+        benchmark: its name.
+        given: the options that search commands share.
+        episodes_per_family: meta-training episodes.
+        benchmark_options: what the benchmark is made with.
+        worst_domain_weight: weight of the worst family's mean CRPS in the search score.
+        baselines: the extensions whose kernels are among the references; all if absent.
 
     Raises:
         InputError: for an option out of range.
@@ -154,50 +167,50 @@ def search(ctx: typer.Context, request: SearchRequest) -> None:
     from kernaut.search.workbench import SearchOptions
 
     terminal: Terminal = ctx.obj
-    count = worker_count(request.workers)
-    require_writable(request.out)
-    settings = read_config(request.config, for_models=True)
-    seed = first_given(request.seed, settings.campaign.seed, 0)
-    most_rounds = first_given(request.max_rounds, settings.campaign.max_rounds, None)
-    single = request.strategy is StrategyName.conversational
-    rounds = request.rounds_per_iteration
+    count = worker_count(given.workers)
+    require_writable(given.out)
+    settings = read_config(given.config, for_models=True)
+    seed = first_given(given.seed, settings.campaign.seed, 0)
+    most_rounds = first_given(given.max_rounds, settings.campaign.max_rounds, None)
+    single = given.strategy is StrategyName.conversational
+    rounds = given.rounds_per_iteration
     if most_rounds is not None:
         rounds = most_rounds if single else min(rounds, most_rounds)
     options = CampaignOptions(
         search=SearchOptions(
-            benchmark=request.benchmark,
+            benchmark=benchmark,
             seed=seed,
-            episodes_per_family=request.episodes_per_family,
-            novelty_threshold=request.novelty_threshold,
-            elite_score=request.elite_score.value,
-            benchmark_options=FrozenMapping(request.benchmark_options),
+            episodes_per_family=episodes_per_family,
+            novelty_threshold=given.novelty_threshold,
+            elite_score=given.elite_score.value,
+            benchmark_options=FrozenMapping(benchmark_options or {}),
             limits=settings.execution.limits(),
-            worst_family_weight=request.worst_domain_weight,
-            baselines=request.baselines,
+            worst_family_weight=worst_domain_weight,
+            baselines=baselines,
         ),
-        strategy=request.strategy.value,
-        runs=request.iterations,
+        strategy=given.strategy.value,
+        runs=given.iterations,
         rounds=rounds,
-        tool_calls=first_given(request.max_tool_calls, settings.campaign.max_tool_calls, TOOL_CALLS),
+        tool_calls=first_given(given.max_tool_calls, settings.campaign.max_tool_calls, TOOL_CALLS),
         allowance=Allowance(
-            first_given(request.max_tokens, settings.campaign.max_tokens, None),
-            first_given(request.max_cost, settings.campaign.max_cost, None),
+            first_given(given.max_tokens, settings.campaign.max_tokens, None),
+            first_given(given.max_cost, settings.campaign.max_cost, None),
         ),
     )
-    author = author_of(settings, request.context, request.benchmark, ready=not request.dry_run)
+    author = author_of(settings, given.context, benchmark, ready=not given.dry_run)
     require_prices(author, options)
     made = options.search.made()
     if made.warning is not None:
         terminal.warn(made.warning)
     who = f"-{campaign_word(author.name)}" if settings.members() else ""
-    name = request.run_id or f"{request.benchmark}{who}{'-conversational' if single else ''}-seed-{seed}"
-    if request.dry_run:
-        write_json({"campaign": name, **expected_of(author, options, request.archive, name)}, request.out)
+    name = given.run_id or f"{benchmark}{who}{'-conversational' if single else ''}-seed-{seed}"
+    if given.dry_run:
+        write_json({"campaign": name, **expected_of(author, options, given.archive, name)}, given.out)
         return
-    references = len(references_of(made, request.baselines))
+    references = len(references_of(made, baselines))
     try:
         with (
-            Archive.open_or_create(request.archive) as opened,
+            Archive.open_or_create(given.archive) as opened,
             terminal.progress() as progress,
         ):
             location = str(opened.location)
@@ -207,16 +220,16 @@ def search(ctx: typer.Context, request: SearchRequest) -> None:
                 author,
                 campaign_id=name,
                 workers=count,
-                force=request.force,
+                force=given.force,
                 on_reference=lambda done: progress.at("references", done, references),
                 on_run=lambda summary: _show(progress, summary),
             )
     except ModelFailure:
-        terminal.note(f"campaign {name} is in {request.archive}, with all that was accepted")
+        terminal.note(f"campaign {name} is in {given.archive}, with all that was accepted")
         raise
     except KeyboardInterrupt as error:
-        raise Resumable(command_line(ctx, run_id=name, archive=request.archive)) from error
-    write_json(report, request.out)
+        raise Resumable(command_line(ctx, run_id=name, archive=given.archive)) from error
+    write_json(report, given.out)
     if "stopped" in report:
         terminal.warn(report["stopped"])
     terminal.note(f"campaign {name} is in {location}")
