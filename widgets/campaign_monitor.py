@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from kernaut.report.campaign_view import (
     trial_table,
 )
 from kernaut.report.page import Note, Part
-from kernaut.report.reading import reading, typed_options
+from kernaut.report.reading import reading, stamp, typed_options
 from kernaut.runs.background import BackgroundCampaign, search_command
 from widgets.view import WIDE, View, follow, offer
 
@@ -69,6 +70,7 @@ class CampaignMonitor(View):
         self.process: BackgroundCampaign | None = None
         self.look: CampaignView | None = None
         self._polling: asyncio.TimerHandle | None = None
+        self._seen: Any = None
         self._build()
         self.observe(self._another, names=["archive", "campaign"])
         self.observe(self._enable, names=["state", "controls"])
@@ -106,14 +108,12 @@ class CampaignMonitor(View):
                 self.process.stop()
                 self.refresh()
                 self.state = "stopped" if self.process.state == "paused" else self.process.state
-        if self._polling is not None:
-            self._polling.cancel()
-            self._polling = None
+        self._look_no_more()
 
-    def refresh(self, change: Any = None) -> None:
+    def refresh(self, change: Any = None, *, quietly: bool = False) -> None:
         """Read the archive, and what the process says of itself."""
-        with self.working():
-            self.look = None
+        with self.working(quietly=quietly):
+            self.look, self._seen = None, None
             if self.process is not None:
                 self.state = self.process.state
                 self.said.value = self.process.last_words()[-1500:]
@@ -126,7 +126,9 @@ class CampaignMonitor(View):
                 self.progress = "" if self.state == "failed" else "The archive is not there yet."
                 self.sentence.value = Note(self.progress).html()
                 return
+            now = stamp(self.archive)
             with reading(self.archive) as opened:
+                self._seen = now
                 if self.process is not None and not opened.campaigns():
                     return
                 self.look = campaign_view(opened, self.campaign)
@@ -232,16 +234,26 @@ class CampaignMonitor(View):
             self.boxes[name].value = "".join(part.html() for part in parts)
 
     def _watch(self) -> None:
-        """Look again and again while the process runs, from the kernel's own event loop; once where there is none."""
+        """Look, and again and again while the process runs, from the kernel's own event loop; once where there is none."""
         self.refresh()
+        self._look_later()
+
+    def _look_again(self) -> None:
+        """Without a sign, and at an archive only where it was written since, so that a page that nobody looks at costs nothing."""
+        if self.process is not None or self._seen is None or self._seen != stamp(self.archive):
+            self.refresh(quietly=True)
+        self._look_later()
+
+    def _look_later(self) -> None:
+        self._look_no_more()
+        if self.follow or self.state in ("running", "pausing"):
+            with suppress(RuntimeError):
+                self._polling = asyncio.get_running_loop().call_later(POLL_SECONDS, self._look_again)
+
+    def _look_no_more(self) -> None:
         if self._polling is not None:
             self._polling.cancel()
             self._polling = None
-        if self.follow or self.state in ("running", "pausing"):
-            try:
-                self._polling = asyncio.get_running_loop().call_later(POLL_SECONDS, self._watch)
-            except RuntimeError:
-                return
 
     def _enable(self, change: Any = None) -> None:
         running = self.state in ("running", "pausing")

@@ -45,17 +45,24 @@ class View(ipywidgets.VBox):
         self.status = ipywidgets.HTML(
             layout={"min_height": "28px"}
         )  # the spinner's line, so that nothing below it jumps
-        self._depth = 0
+        self._depth = self._complaints = 0
         self.observe(self._show_status, names=["busy", "message", "details"])
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        """Show the spinner meanwhile, and an error of Kernaut's as the message; anything else is shown and raised."""
+    def working(self, *, quietly: bool = False) -> Iterator[None]:
+        """Show the spinner meanwhile, and an error of Kernaut's as the message; anything else is shown and raised.
+
+        Args:
+            quietly: for what the view does by itself again and again: no spinner, and a message stays until it is another.
+        """
         self._depth += 1
-        if self._depth == 1:
+        if self._depth == 1 and not quietly:
             self.busy, self.message, self.details = True, "", ""
+        earlier = self._complaints
         try:
             yield
+            if quietly and self._complaints == earlier:
+                self.message = self.details = ""
         except KernautError as error:
             self.complain(error.message, error.hint or "", "".join(traceback.format_exception(error)))
         except BaseException as error:
@@ -67,6 +74,7 @@ class View(ipywidgets.VBox):
 
     def complain(self, message: str, hint: str = "", details: str = "") -> None:
         """Show a message; the hint and the details are folded away."""
+        self._complaints += 1
         self.details = "\n\n".join(filter(None, (hint, details)))
         self.message = message
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,24 @@ def reading(where: str | Path) -> Iterator[Archive]:
         _require_unlocked(location.path)
     with Archive.open(where, read_only=True) as archive:
         yield archive
+
+
+def stamp(where: str | Path) -> Any:
+    """What changes whenever a file's archive is written, without opening it; none where that cannot be said.
+
+    Args:
+        where: the archive.
+    """
+    path = locate(where).path
+    if path is None:
+        return None
+    found = []
+    for place in (path, path.with_name(path.name + "-wal")):
+        with suppress(OSError):
+            seen = place.stat()
+            if seen.st_size:  # a reader leaves an empty one
+                found.append((seen.st_ino, seen.st_mtime_ns, seen.st_size))
+    return tuple(found)
 
 
 def count_look(where: str | Path, benchmark: str, split: str, purpose: str) -> int:

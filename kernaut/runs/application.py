@@ -18,7 +18,7 @@ from typing import Self
 from jupyter_core.paths import jupyter_path
 
 from kernaut.errors import InputError, KernautError
-from kernaut.runs.execution import KERNEL
+from kernaut.runs.headless import KERNEL, LIVE_VARIABLE
 from kernaut.runs.notebook import find_notebook
 
 HOST = "127.0.0.1"
@@ -28,6 +28,14 @@ GRACE_SECONDS = 10.0
 TEMPLATE = "kernaut"
 CULL_SECONDS = 600
 """Kernels of pages that were closed end after that time."""
+READY = ("inspect_archive", "kernel_playground", "episode_fits")
+"""Notebooks whose page is made before it is asked for, so that it opens at once; others start searches, or read what changes."""
+REFILL_SECONDS = 5.0
+"""After a page took the kernel that was ready, before the next one is made ready: the page is drawn first."""
+QUICKLY = 'import sys; sys.modules["rfc3987_syntax"] = None; '
+"""jsonschema does without; building its grammar takes seconds at each start."""
+VOILA = QUICKLY + "from voila.app import main; main()"
+LAUNCH = QUICKLY + "from ipykernel.kernelapp import launch_new_instance; launch_new_instance()"
 
 
 class Application:
@@ -62,6 +70,7 @@ class Application:
             **os.environ,
             "JUPYTER_PATH": os.pathsep.join(filter(None, (str(folder), os.environ.get("JUPYTER_PATH")))),
             "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+            LIVE_VARIABLE: "1",  # a kernel that is made ready before its page is asked for knows of no page
         }
         environment.pop("KERNAUT_RUN_DIRECTORY", None)
         if archive is not None:
@@ -71,6 +80,9 @@ class Application:
             "VoilaConfiguration.template": TEMPLATE,
             "VoilaConfiguration.strip_sources": "True",
             "VoilaConfiguration.show_tracebacks": "True",
+            "VoilaConfiguration.preheat_kernel": str(self.notebook.stem in READY),
+            "VoilaConfiguration.default_pool_size": "1",
+            "VoilaKernelManager.fill_delay": str(REFILL_SECONDS),
             "MappingKernelManager.cull_idle_timeout": str(CULL_SECONDS),
             "MappingKernelManager.cull_interval": "60",
             "MappingKernelManager.kernel_info_timeout": "60",
@@ -78,8 +90,9 @@ class Application:
         }
         command = [
             sys.executable,
-            "-m",
-            "voila",
+            "-P",
+            "-c",
+            VOILA,
             str(served),
             "--no-browser",
             f"--port={self.port}",
@@ -166,7 +179,7 @@ def _offer_this_interpreter(folder: Path) -> None:
     """A kernel of this interpreter, before any other called ``python3``."""
     spec = folder / "kernels" / KERNEL
     spec.mkdir(parents=True)
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    command = [sys.executable, "-P", "-c", LAUNCH, "-f", "{connection_file}"]
     (spec / "kernel.json").write_text(
         json.dumps({"argv": command, "display_name": "Kernaut", "language": "python"}), encoding="utf-8"
     )

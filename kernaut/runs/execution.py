@@ -26,10 +26,9 @@ from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
-from kernaut.runs.headless import report_progress
+from kernaut.runs.headless import KERNEL, report_progress
 
 ENGINE = "kernaut"
-KERNEL = "python3"
 
 
 class _Interrupted(Exception):

@@ -17,8 +17,11 @@ from kernaut.digest import require_json, thaw
 
 DIRECTORY_VARIABLE = "KERNAUT_RUN_DIRECTORY"
 PROGRESS_VARIABLE = "KERNAUT_PROGRESS_FILE"
-SESSION_VARIABLES = ("JPY_SESSION_NAME", "VSCODE_PID", "KERNAUT_LIVE")
+LIVE_VARIABLE = "KERNAUT_LIVE"
+SESSION_VARIABLES = ("JPY_SESSION_NAME", "VSCODE_PID", LIVE_VARIABLE)
 """Set by notebook servers for the kernels of open notebooks, by VS Code, and by hand for any other front end with widgets."""
+KERNEL = "python3"
+"""The name of every kernel: this interpreter's."""
 BY_HAND = Path("papermill_runs") / "by-hand"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.widgets.conftest import delete_program, held
+from kernaut.archive.store import Archive
+from tests.widgets.conftest import delete_program, fill, held
+from widgets import campaign_monitor
 from widgets.campaign_monitor import CampaignMonitor
 
 Make = Callable[[int], tuple[str, list[str]]]
@@ -121,3 +124,39 @@ def test_options_reach_the_command(tmp_path: Path, trait: str) -> None:
     getattr(monitor, f"pick_{trait}").value = 7
     words = monitor._command()
     assert words[words.index({"runs": "--iterations", "seed": "--seed"}[trait]) + 1] == "7"
+
+
+def test_an_archive_is_followed_without_a_sign_and_read_only_where_it_was_written(
+    make_archive: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, ids = make_archive(2)
+    looks: list[object] = []
+    reads: list[str] = []
+    signs: list[object] = []
+    view, look = campaign_monitor.campaign_view, campaign_monitor.stamp
+    monkeypatch.setattr(campaign_monitor, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(campaign_monitor, "stamp", lambda where: (looks.append(0), look(where))[1])
+    monkeypatch.setattr(campaign_monitor, "campaign_view", lambda *words: (reads.append(""), view(*words))[1])
+
+    async def until(happened: Callable[[], bool]) -> None:
+        async with asyncio.timeout(30):
+            while not happened():
+                await asyncio.sleep(0.001)
+
+    async def watch() -> None:
+        monitor = CampaignMonitor(path, follow=True, controls=False)
+        monitor.status.observe(signs.append, names="value")
+        await until(lambda: len(looks) > 5)
+        assert len(reads) == 1 and signs == []
+        with Archive.open(path) as archive:
+            fill(archive, 1, first=2)
+        await until(lambda: monitor.progress.startswith("made: 3 of"))
+        assert signs == []
+        delete_program(path, ids[1])
+        await until(lambda: ids[1] in monitor.message)
+        read = len(reads)
+        await until(lambda: len(looks) > 40)
+        assert len(signs) == 1 and len(reads) <= read + 1  # a reader's own traces at most
+        monitor.close()
+
+    asyncio.run(watch())
