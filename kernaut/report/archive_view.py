@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
-
 from kernaut.archive.store import Archive
 from kernaut.digest import thaw
 from kernaut.errors import InputError
@@ -18,6 +16,7 @@ from kernaut.report.charts import scale_over
 from kernaut.report.inspection import frontier
 from kernaut.report.page import Source, Table, table
 from kernaut.report.picture import BLUE, VERMILLION, Chart, live_chart
+from kernaut.report.vega import alt
 
 SORTS = ("mean CRPS", "seconds", "name", "tunable parameters")
 _KEYS = {"mean CRPS": "mean_crps", "seconds": "seconds", "name": "name", "tunable parameters": "tunable_parameters"}

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
 from kernaut.errors import InputError
 from kernaut.program.formulation import NICHES
 from kernaut.report.comparison import Comparison, episode_scores
 from kernaut.report.picture import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Picture, chart_picture
+from kernaut.report.vega import alt
 
 BANDS = ("duplicate", "near_reference", "distinct", "strongly_distinct")
 COLOURS = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)

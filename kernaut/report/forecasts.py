@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from kernaut.episodes.benchmark import Benchmark
@@ -17,6 +16,7 @@ from kernaut.episodes.episode import Episode
 from kernaut.evaluation.decomposition import Decomposition
 from kernaut.evaluation.forecast import Forecast
 from kernaut.report.picture import BLACK, BLUE, ORANGE, Picture, chart_picture
+from kernaut.report.vega import alt
 
 WIDTH = 560
 BINS = 10

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import altair as alt
-
 from kernaut.errors import InputError
 from kernaut.report.picture import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, Picture, chart_picture
+from kernaut.report.vega import alt
 
 COLOURS = (BLACK, BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY)
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
