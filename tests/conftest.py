@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import pytest
@@ -12,6 +13,11 @@ for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # jsonschema's optional format; seconds to import
+
+if (
+    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):  # as below a shell's &, and so in every process that a test interrupts
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "kernaut", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -1,4 +1,4 @@
-"""The command line: one module for each group of commands, assembled in :mod:`kernaut.cli.main`.
+"""The command line: one module for each group of commands, assembled in :mod:`kernaut.cli.commands`.
 
 Commands import what they need when they run, so that ``kernaut --help`` does not wait for torch.
 """

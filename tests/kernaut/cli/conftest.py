@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from kernaut.archive.store import Archive
-from kernaut.cli.main import app
+from kernaut.cli.commands import app
 from kernaut.plugins import bundled
 from kernaut.program.program import load_candidate, save_candidate
 from kernaut.search.candidates import verified_candidate

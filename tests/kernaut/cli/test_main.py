@@ -31,7 +31,7 @@ def test_help_names_every_command(run: Run) -> None:
 
 def test_help_waits_for_nothing_heavy() -> None:
     """The reason why commands import what they need when they run."""
-    code = f"import sys, kernaut.cli.main; print([name for name in {HEAVY!r} if name in sys.modules])"
+    code = f"import sys, kernaut.cli.commands; print([name for name in {HEAVY!r} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
 
@@ -40,6 +40,23 @@ def test_the_installed_program_prints_its_version() -> None:
     program = Path(sys.executable).with_name("kernaut")
     result = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert result.stdout == f"kernaut {__version__}\n"
+
+
+@pytest.mark.parametrize(("name", "module"), [("SIGINT", "typer"), ("SIGTERM", "kernaut.cli.terminal")])
+def test_an_interruption_while_it_is_imported_is_one_word(name: str, module: str) -> None:
+    code = f"""
+import signal, sys
+class Interrupt:
+    @staticmethod
+    def find_spec(name, path, target=None):
+        if name == {module!r}:
+            signal.raise_signal(signal.{name})
+sys.meta_path.insert(0, Interrupt)
+from kernaut.cli.main import main
+main()
+"""
+    result = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "interrupted\n")
 
 
 def test_without_a_command_the_help_is_shown(run: Run) -> None:

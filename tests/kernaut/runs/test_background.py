@@ -10,7 +10,7 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from kernaut.cli.main import app
+from kernaut.cli.commands import app
 from kernaut.errors import InputError
 from kernaut.runs.background import BackgroundCampaign, search_command
 
