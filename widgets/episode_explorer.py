@@ -51,7 +51,7 @@ class EpisodeExplorer(View):
         kernels: names of the kernels shown, at most four.
         archive: path of an archive whose candidates can be chosen too.
         view: ``posterior``, ``residuals``, ``likelihood``, ``parts`` (summands) or ``regret``.
-        coordinate: the input that varies along the line.
+        coordinate: the input that varies along the line, from 0; the slider counts from 1, as pictures do.
         through: the query point that the line goes through.
     """
 
@@ -110,16 +110,18 @@ class EpisodeExplorer(View):
             description="options", continuous_update=False, placeholder='{"difficulty": "hard"}', style=WIDE
         )
         self.pick_view = ipywidgets.ToggleButtons(options=EPISODE_VIEWS)
-        self.pick_coordinate = ipywidgets.IntSlider(min=0, max=0, description="input", style=WIDE)
+        self.pick_coordinate = ipywidgets.IntSlider(min=1, max=1, description="input", style=WIDE)
         self.pick_through = ipywidgets.IntSlider(min=0, max=31, description="through query", style=WIDE)
         self.picture = picture_box(290)
         self.table = ipywidgets.HTML()
         self.warning = ipywidgets.HTML()
         for name, control in (
             ("benchmark", self.pick_benchmark), ("split", self.pick_split), ("episode", self.pick_episode),
-            ("view", self.pick_view), ("coordinate", self.pick_coordinate), ("through", self.pick_through),
+            ("view", self.pick_view), ("through", self.pick_through),
         ):  # fmt: skip
             traitlets.link((self, name), (control, "value"))
+        counted = (lambda place: place + 1, lambda number: number - 1)  # pictures name the first one "input 1"
+        traitlets.link((self, "coordinate"), (self.pick_coordinate, "value"), transform=counted)
         follow(self.type_options, self._typed)
         follow(self.pick_family, lambda value: self.set_trait("family", value or ""))
         follow(self.pick_kernels, lambda value: self.set_trait("kernels", list(value)))
@@ -203,7 +205,7 @@ class EpisodeExplorer(View):
         episode = self.chosen()
         if [*self.pick_kernels.value] != self.kernels:
             set_options(self.pick_kernels, self.pick_kernels.options, [k for k in self.kernels if k in self.subjects])
-        self.pick_coordinate.max = episode.dimension - 1
+        self.pick_coordinate.max = episode.dimension
         self.pick_through.max = len(episode.query_targets) - 1
         fits, failures = [], []
         for name in self.kernels[:MOST]:
