@@ -161,17 +161,17 @@ def _show(report: Mapping[str, Any], directory: Path) -> None:
 
 
 class _Relay:
-    """Shows a notebook's events: a line each, and a counter where one message comes again with another number."""
+    """Shows a notebook's events: a line each, a counter where one message comes again with another number, and nothing where it only comes again."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._last = ""
 
     def __call__(self, event: ProgressEvent) -> None:
-        if event.message == self._last and event.total is not None:
-            self._progress.at(event.message, event.done or 0, event.total)
-        else:
+        if event.message != self._last:
             self._progress.tell(str(event))
+        elif event.total is not None:
+            self._progress.at(event.message, event.done or 0, event.total)
         self._last = event.message
 
 

@@ -208,7 +208,7 @@ def _empirical(ran: Sequence[_Ran], checks: list[Check]) -> bool:
 def _certified(kernel: KernautKernel, program: KernelProgram, ran: Sequence[_Ran], checks: list[Check]) -> bool:
     """T2: the contract, then the five relations in every dimension."""
     if not program.rules.acceptable:
-        detail = f"Contract {program.contract} is for diagnostics only: {program.rules.meaning}"
+        detail = f"Contract {program.contract} gives {program.rules.meaning}"
         checks.append(Check("contract", False, detail))
         return False
     checks.append(Check("contract", True, f"Assembled by trusted code: {program.rules.meaning}"))

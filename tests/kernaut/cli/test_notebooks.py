@@ -6,7 +6,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from kernaut.cli.notebooks import _parameters
+from kernaut.cli.notebooks import _parameters, _Relay
+from kernaut.cli.terminal import Progress
+from kernaut.runs.progress import ProgressEvent
 from tests.kernaut.cli.conftest import Run
 
 Refused = Callable[..., str]
@@ -101,3 +103,24 @@ def test_a_grid_with_an_unknown_parameter_is_refused(refused: Refused, notebook:
     (tmp_path / "grid.yaml").write_text("levle: [1, 3]\n")
     assert "levle" in refused("notebook", "run", "tiny", "--grid", "grid.yaml")
     assert "folder of a run" in refused("notebook", "compare", "nothing")
+
+
+def test_a_message_that_only_comes_again_is_said_once() -> None:
+    said: list[object] = []
+
+    class Kept(Progress):
+        def at(self, part: str, done: int, total: int) -> None:
+            said.append((part, done, total))
+
+        def tell(self, line: str) -> None:
+            said.append(line)
+
+    relay = _Relay(Kept())
+    for event in (
+        ProgressEvent("waits"),
+        ProgressEvent("waits"),
+        ProgressEvent("runs", 1, 3),
+        ProgressEvent("runs", 2, 3),
+    ):
+        relay(event)
+    assert said == ["waits", "[1/3] runs", ("runs", 2, 3)]
