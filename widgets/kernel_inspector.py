@@ -11,7 +11,7 @@ import ipywidgets
 import traitlets
 
 from kernaut.evaluation.adjust import knobs, turned
-from kernaut.evaluation.subject import Subject
+from kernaut.evaluation.subject import Subject, program_subject
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.contracts import CONTRACTS
 from kernaut.program.parameters import ParameterSpec
@@ -82,6 +82,7 @@ class KernelInspector(View):
         self._kernel: KernautKernel | None = None
         self._space: tuple[ParameterSpec, ...] = ()
         self._waiting: asyncio.TimerHandle | None = None
+        self._given = program
         self._build()
         if program is not None:
             self._edit(program)
@@ -189,7 +190,7 @@ class KernelInspector(View):
             if self.origin == "typed":
                 if not self.source:
                     self._edit(template(self.contract))
-                self.subject = typed_subject("typed", self.contract, self.source, self.parameters, self._space)
+                self.subject = self._typed_subject()
             elif self.origin == "library":
                 self.subject = library_subjects()[self.choice]
             elif self.origin == "file":
@@ -226,12 +227,24 @@ class KernelInspector(View):
         with self.hold_trait_notifications():
             self.contract, self.source, self.parameters = program.contract, program.source, parameters_json(program)
 
+    def _typed_subject(self) -> Subject:
+        """What stands in the editor; a program that was given keeps its name and identifier until it is changed."""
+        found = typed_subject("typed", self.contract, self.source, self.parameters, self._space)
+        given = self._given
+        if given is None or (given.contract, given.source, parameters_json(given)) != (
+            self.contract,
+            self.source,
+            self.parameters,
+        ):
+            return found
+        return program_subject(given, "file")
+
     def _typed(self, change: Any = None) -> None:
         """Screen at once what is typed; run it after a pause."""
         if self.origin != "typed":
             return
         with self.working():
-            typed_subject("typed", self.contract, self.source, self.parameters, self._space)
+            self._typed_subject()
         if not self.message:
             self._soon(self._choose)
         else:

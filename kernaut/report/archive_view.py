@@ -79,7 +79,9 @@ def row_table(rows: Sequence[Row], most: int = 30) -> Table:
         for r in rows[:most]
     ]
     return table(
-        COLUMNS, cells, f"{min(most, len(rows))} of {len(rows)} programs; mean CRPS on meta-training, lower is better"
+        COLUMNS,
+        cells,
+        f"{min(most, len(rows))} of {len(rows)} program{'' if len(rows) == 1 else 's'}; mean CRPS on meta-training, lower is better",
     )
 
 

@@ -91,7 +91,7 @@ def progress_sentence(view: CampaignView) -> str:
     """How far it is, in a sentence."""
     best = view.best
     found = f"; best mean CRPS {best['scores']['mean_crps']:.4f} ({best['name']})" if best else "; nothing accepted yet"
-    return f"{view.report['campaign']['id']}: {view.closed} of {view.runs} runs closed, {len(view.report['accepted'])} programs accepted{found}."
+    return f"{view.report['campaign']['id']}: {view.closed} of {view.runs} runs closed, {_counted(len(view.report['accepted']), 'program')} accepted{found}."
 
 
 def best_so_far(view: CampaignView) -> Drawing:
@@ -109,7 +109,8 @@ def best_so_far(view: CampaignView) -> Drawing:
     panel.step([*runs, max(view.closed, runs[-1])], [*best, best[-1]], "best so far")
     panel.points(runs, values, 0, "accepted program")
     return drawing(
-        [panel], f"Mean CRPS of {len(values)} accepted programs by run; best so far {best[-1]:.4f} (lower is better)."
+        [panel],
+        f"Mean CRPS of {_counted(len(values), 'accepted program')} by run; best so far {best[-1]:.4f} (lower is better).",
     )
 
 
@@ -122,7 +123,7 @@ def elite_table(view: CampaignView) -> Table:
         place = (_words(elite["niche"]), elite["feature_growth"], _words(elite["novelty_band"]))
         rows.append((*place, entry["name"], entry["candidate_id"], entry["scores"]["mean_crps"]))
     columns = ("niche", "feature growth", "novelty", "name", "identifier", "mean CRPS")
-    return table(columns, rows, f"Elites: mean CRPS, lower is better; {len(rows)} cells are filled")
+    return table(columns, rows, f"Elites: mean CRPS, lower is better; {_counted(len(rows), 'cell')} filled")
 
 
 def elite_drawing(view: CampaignView) -> Drawing:
@@ -188,10 +189,16 @@ def rejection_table(view: CampaignView) -> Table:
 def left_over_table(view: CampaignView) -> Table:
     """Drafts that were staged, verified or tuned, and not submitted; the best tuned first."""
     count = sum(view.drafts.get(state, 0) for state in LEFT_OVER)
-    rows = [(d.name, d.contract, d.run_index + 1, d.state, d.fitness) for d in view.left_over]
+    accepted = {entry["name"] for entry in view.report["accepted"]}
+    rows = []
+    for draft in view.left_over:
+        state = f"{draft.state}; accepted with other parameters" if draft.name in accepted else draft.state
+        rows.append((draft.name, draft.contract, draft.run_index + 1, state, draft.fitness))
     shown = "" if count == len(rows) else f", the best {len(rows)} are shown"
     columns = ("name", "contract", "run", "state", "best fitness")
-    return table(columns, rows, f"Not submitted by their authors: {count} drafts{shown}; a larger fitness is better")
+    return table(
+        columns, rows, f"Not submitted by their authors: {_counted(count, 'draft')}{shown}; a larger fitness is better"
+    )
 
 
 def trial_table(view: CampaignView) -> Table:
@@ -215,3 +222,8 @@ def _short(reason: str) -> str:
     """A reason without what differs from draft to draft."""
     words = " ".join(reason.split())
     return words if len(words) <= LONGEST_REASON else words[: LONGEST_REASON - 1] + "…"
+
+
+def _counted(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -171,7 +171,12 @@ def test_an_archive_that_is_locked_and_a_program_deleted_meanwhile_are_messages(
 
 
 def test_the_static_form_holds_picture_source_and_evidence() -> None:
-    inspector = KernelInspector(template("feature_map"))
+    given = template("feature_map")
+    inspector = KernelInspector(given)
+    assert inspector.subject is not None and inspector.subject.candidate_id == given.id
+    inspector.type_source.value += "\n"
+    assert inspector.subject.name == "typed"
+    inspector.type_source.value = given.source
     text = repr(inspector.static())
     assert "def feature_point" in text and "positive_semidefinite" in text and "functions from the prior" in text
     assert "data:image/png" in inspector.static().html()
