@@ -1,7 +1,7 @@
 """Exceptions, grouped by what the caller does next.
 
-``InputError``: change what was passed in.  ``ProgramRefused``: rewrite the kernel program.  ``SandboxFailure``: the
-program ran and did not answer; record its state.  ``FitError``: the episode failed; record it and go on.
+``InputError``: change what was passed in.  ``ProgramRefused``: rewrite the kernel program.  ``OracleFailure``: list the
+episode as failed, or mend the oracle.  ``SandboxFailure``: the program ran and did not answer; record its state.  ``FitError``: the episode failed; record it and go on.
 ``BudgetSpent``: end the run.  ``ModelFailure``: a language model gives no answer; mend its server or settings and go on.
 ``WorkerLost``: begin the work again.  ``ArchiveError``: choose or repair the archive file.
 """
@@ -47,6 +47,19 @@ class InputError(KernautError):
 
 class ProgramRefused(InputError):
     """A kernel program's source, contract or parameters break a rule; its author must rewrite it."""
+
+
+class OracleFailure(InputError):
+    """An oracle, which is somebody else's code, raised instead of measuring.
+
+    Attributes:
+        episode: the name of the episode that has no measurements because of it; empty where it concerns all.
+        family: that episode's family.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None, episode: str = "", family: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.episode, self.family = episode, family
 
 
 class SandboxFailure(KernautError):

@@ -366,6 +366,11 @@ def _named_errors(location: Location) -> Iterator[None]:
                 f"Expected {location} in a folder and a file that may be written. Got: {cause}.",
                 hint="Copy it to a folder of your own, or ask for the right to write there.",
             ) from error
+        if "is full" in cause:
+            raise ArchiveError(
+                f"Expected room on the disk for {location}. Got: {cause}.",
+                hint="What was stored before is kept; free some space, then give the same command again.",
+            ) from error
         raise ArchiveError(f"Expected a sound archive at {location}. Got: {cause}.") from error
     except StatementError as error:
         if isinstance(error.orig, KernautError):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import (
     DEFAULT_ARCHIVE,
     ArchiveOption,
@@ -27,14 +28,19 @@ def add(
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     benchmark: BenchmarkOption = "bbo",
     dimensions: DimensionsOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the verification.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the verification.", callback=ranges.seed)] = 0,
 ) -> None:
     """Verify programs of candidate files and add them as candidates for selection; all or none.
 
     They are verified in the benchmark's input dimensions unless --dimensions names others.
     """
-    from kernaut.archive.store import Archive
     from kernaut.episodes.registry import benchmark_named
+    from kernaut.program.program import load_candidate
+
+    for path in files:
+        load_candidate(path)
+
+    from kernaut.archive.store import Archive
     from kernaut.search.candidates import verified_candidate
 
     declared = dimension_list(dimensions, benchmark_named(benchmark).dimensions)

@@ -44,11 +44,7 @@ def author_of(config: Config, context: Path | None, benchmark: str, *, ready: bo
 
     members = config.members()
     models = [require_provider(settings) for settings, _ in members if settings is not None]
-    if context is not None and not models:
-        raise InputError(
-            "Expected no --context: the offline author reads no task description. Got one.",
-            hint="A context is for a language model, which --config names in its table [llm].",
-        )
+    require_context(config, context)
     if not members:
         return GrammarAuthor()
     read_dotenv(name for settings in models if (name := key_variable(settings)) is not None)
@@ -68,6 +64,22 @@ def author_of(config: Config, context: Path | None, benchmark: str, *, ready: bo
         return authors[0]
     weights = tuple(weight for _, weight in members)
     return Ensemble(tuple(authors), weights, BanditOptions(**config.bandit.model_dump()), at_once)
+
+
+def require_context(config: Config, context: Path | None) -> None:
+    """Check, before anything is loaded, that a task description can be read and somebody reads it.
+
+    Raises:
+        InputError: when it cannot, or nobody does.
+    """
+    if context is None:
+        return
+    if all(settings is None for settings, _ in config.members()):
+        raise InputError(
+            "Expected no --context: the offline author reads no task description. Got one.",
+            hint="A context is for a language model, which --config names in its table [llm].",
+        )
+    read_text(context, "task description")
 
 
 def context_text(context: Path | None, benchmark: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import DataOption, DropOption, OutOption, TargetOption, WorkersOption, worker_count
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
@@ -15,14 +16,13 @@ def baselines(
     data: DataOption,
     target: TargetOption = None,
     drop: DropOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the starts.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the starts.", callback=ranges.seed)] = 0,
     workers: WorkersOption = None,
     out: OutOption = None,
 ) -> None:
     """Tune the eight reference kernels on a table by marginal likelihood, and print them, the likeliest first."""
     from kernaut.digest import thaw
     from kernaut.episodes.table import read_table
-    from kernaut.evaluation.baselines import KINDS, tuned_baselines
 
     terminal: Terminal = ctx.obj
     count = worker_count(workers)
@@ -30,6 +30,9 @@ def baselines(
     table = read_table(data, target, drop=tuple(drop or ()))
     for line in table.cleaning.lines():
         terminal.note(line)
+
+    from kernaut.evaluation.baselines import KINDS, tuned_baselines
+
     with terminal.progress() as progress:
         tuned = tuned_baselines(
             table.unit_inputs(),

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.option_records import with_options_of
 from kernaut.cli.options import BenchmarkOption
 from kernaut.cli.reporting import REPORT, ReportGiven, SplitName, SplitOption, report, splits_of
@@ -15,10 +16,17 @@ from kernaut.cli.reporting import REPORT, ReportGiven, SplitName, SplitOption, r
 def meta_benchmark(
     ctx: typer.Context,
     split: SplitOption = SplitName.all,
-    episodes_per_family: Annotated[int, typer.Option("--episodes-per-family", help="Episodes of each family.")] = 1,
-    bo_steps: Annotated[int, typer.Option("--bo-steps", help="Steps of the optimization rollouts; 0 for none.")] = 8,
+    episodes_per_family: Annotated[
+        int, typer.Option("--episodes-per-family", help="Episodes of each family.", callback=ranges.per_family)
+    ] = 1,
+    bo_steps: Annotated[
+        int,
+        typer.Option(
+            "--bo-steps", help="Steps of the optimization rollouts; 0 for none.", callback=ranges.within(0, 1000)
+        ),
+    ] = 8,
     candidate_pool_size: Annotated[
-        int, typer.Option("--candidate-pool-size", help="Fresh candidates at each step.")
+        int, typer.Option("--candidate-pool-size", help="Fresh candidates at each step.", callback=ranges.count)
     ] = 128,
     benchmark: BenchmarkOption = "bbo",
     given: ReportGiven = REPORT,

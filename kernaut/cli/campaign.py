@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.option_records import with_options_of
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, BenchmarkOption, WorkersOption, worker_count
 from kernaut.cli.searching import SEARCH, SearchGiven, search
@@ -25,7 +26,10 @@ class Metric(StrEnum):
 def meta_run(
     ctx: typer.Context,
     episodes_per_family: Annotated[
-        int, typer.Option("--episodes-per-family", help="Meta-training episodes of each family.")
+        int,
+        typer.Option(
+            "--episodes-per-family", help="Meta-training episodes of each family.", callback=ranges.per_family
+        ),
     ] = 2,
     benchmark: BenchmarkOption = "bbo",
     given: SearchGiven = SEARCH,
@@ -52,7 +56,11 @@ def select(
     metric: Annotated[Metric, typer.Option("--metric", help="What to minimize on validation.")] = Metric.crps,
     episodes_per_family: Annotated[
         int | None,
-        typer.Option("--episodes-per-family", help="Validation episodes of each family. [default: 10; glucose: 6]"),
+        typer.Option(
+            "--episodes-per-family",
+            help="Validation episodes of each family. [default: 10; glucose: 6]",
+            callback=ranges.per_family,
+        ),
     ] = None,
     workers: WorkersOption = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Where the selection is written.")] = Path(

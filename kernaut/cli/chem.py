@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.option_records import with_options_of
 from kernaut.cli.reporting import REPORT, ReportGiven, SplitName, SplitOption, report, splits_of
 from kernaut.cli.searching import SHORT_SEARCH, SearchGiven, search
@@ -29,13 +30,26 @@ RootOption = Annotated[
     ),
 ]
 DifficultyOption = Annotated[Difficulty, typer.Option("--difficulty", help="Which constants the laws have.")]
-NoiseOption = Annotated[float, typer.Option("--noise-level", help="Relative noise of a measurement.")]
-WorstDomainOption = Annotated[
-    float, typer.Option("--worst-domain-weight", help="Weight of the worst mechanism's mean CRPS in the score.")
+NoiseOption = Annotated[
+    float, typer.Option("--noise-level", help="Relative noise of a measurement.", callback=ranges.within(0, 1))
 ]
-TrainPointsOption = Annotated[int, typer.Option("--train-points", help="Experiments for fitting.")]
-TestPointsOption = Annotated[int, typer.Option("--test-points", help="Experiments to predict.")]
-PerDomainOption = Annotated[int, typer.Option("--episodes-per-domain", help="Episodes of each mechanism.")]
+WorstDomainOption = Annotated[
+    float,
+    typer.Option(
+        "--worst-domain-weight",
+        help="Weight of the worst mechanism's mean CRPS in the score.",
+        callback=ranges.within(0, 1_000_000),
+    ),
+]
+TrainPointsOption = Annotated[
+    int, typer.Option("--train-points", help="Experiments for fitting.", callback=ranges.within(1, 1000))
+]
+TestPointsOption = Annotated[
+    int, typer.Option("--test-points", help="Experiments to predict.", callback=ranges.within(1, 1000))
+]
+PerDomainOption = Annotated[
+    int, typer.Option("--episodes-per-domain", help="Episodes of each mechanism.", callback=ranges.per_family)
+]
 
 
 @with_options_of

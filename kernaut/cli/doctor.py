@@ -15,6 +15,7 @@ from typing import Literal
 import typer
 
 from kernaut.cli.outcome import FAILED
+from kernaut.cli.terminal import Terminal
 from kernaut.errors import KernautError
 
 NEEDED = (
@@ -51,11 +52,17 @@ class Finding:
     fix: str = ""
 
 
-def doctor() -> None:
+def doctor(ctx: typer.Context) -> None:
     """Check versions, the sandbox, SQLite, charts and notebooks on this machine; exit code 1 when something is missing."""
+    terminal: Terminal = ctx.obj
+    probes = (_python, _packages, _sandbox, _sqlite, _charts, _figures, _notebooks, _threads)
+    findings = []
+    with terminal.progress() as progress:
+        for place, examine in enumerate(probes):
+            progress.at("examined", place, len(probes))
+            findings.append(examine())
     failed = False
-    for examine in (_python, _packages, _sandbox, _sqlite, _charts, _figures, _notebooks, _threads):
-        finding = examine()
+    for finding in findings:
         failed |= finding.state == "fail"
         typer.echo(f"{finding.state:<5} {finding.text}")
         if finding.fix:

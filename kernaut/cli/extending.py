@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.option_records import with_options_of
 from kernaut.cli.options import OutOption
 from kernaut.cli.searching import SEARCH, SearchGiven, search
@@ -73,7 +74,10 @@ def task_run(
         ),
     ] = None,
     episodes_per_family: Annotated[
-        int, typer.Option("--episodes-per-family", help="Meta-training episodes of each family.")
+        int,
+        typer.Option(
+            "--episodes-per-family", help="Meta-training episodes of each family.", callback=ranges.per_family
+        ),
     ] = 2,
     given: SearchGiven = SEARCH,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.option_records import with_options_of
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
 from kernaut.cli.reporting import REPORT, ReportGiven, report
@@ -32,7 +33,10 @@ DataOption = Annotated[
 def glucose_run(
     ctx: typer.Context,
     episodes_per_family: Annotated[
-        int, typer.Option("--episodes-per-family", help="Meta-training folds of each child, 1 to 6.")
+        int,
+        typer.Option(
+            "--episodes-per-family", help="Meta-training folds of each child, 1 to 6.", callback=ranges.folds_of_patient
+        ),
     ] = 2,
     data: DataOption = None,
     given: SearchGiven = SHORT_SEARCH,
@@ -52,7 +56,8 @@ def glucose_benchmark(
     ctx: typer.Context,
     split: Annotated[OpenSplit, typer.Option("--split", help="Which splits to open; all means both.")] = OpenSplit.all,
     episodes_per_family: Annotated[
-        int, typer.Option("--episodes-per-family", help="Folds of each patient, 1 to 6.")
+        int,
+        typer.Option("--episodes-per-family", help="Folds of each patient, 1 to 6.", callback=ranges.folds_of_patient),
     ] = 6,
     data: DataOption = None,
     given: ReportGiven = REPORT,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.terminal import Progress, Terminal
 
 if TYPE_CHECKING:
@@ -29,12 +30,18 @@ def run(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A notebook's name, or the path of an .ipynb file.")],
     timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="Stop the notebook after that time.")
+        float | None,
+        typer.Option(
+            "--timeout",
+            metavar="SECONDS",
+            help="Stop the notebook after that time.",
+            callback=ranges.within(0, above=True),
+        ),
     ] = None,
     grid: Annotated[
         Path | None, typer.Option("--grid", metavar="FILE", help="YAML of parameter values; every combination is run.")
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Runs of a grid at a time.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", help="Runs of a grid at a time.", callback=ranges.workers)] = 1,
     again: Annotated[bool, typer.Option("--again", help="Run also where a finished run is there.")] = False,
     root: RootOption = ROOT,
 ) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
+
 DEFAULT_ARCHIVE = "kernaut.sqlite"
 MOST_WORKERS = 4
 
@@ -18,7 +20,11 @@ OutOption = Annotated[
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", help="Processes; no number depends on it. [default: the cores, at most 4]"),
+    typer.Option(
+        "--workers",
+        help="Processes; no number depends on it. [default: the cores, at most 4]",
+        callback=ranges.workers,
+    ),
 ]
 DataOption = Annotated[
     Path,
@@ -39,17 +45,11 @@ DimensionsOption = Annotated[
 
 
 def worker_count(given: int | None) -> int:
-    """The number of processes asked for, or the cores that this process may use, at most 4.
-
-    Raises:
-        InputError: for fewer than 1.
-    """
-    if given is None:
-        available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return min(MOST_WORKERS, available)
-    from kernaut.evaluation.engine import require_workers
-
-    return require_workers(given)
+    """The number of processes asked for, or the cores that this process may use, at most 4."""
+    if given is not None:
+        return given
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_WORKERS, available)
 
 
 def dimension_list(given: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import shlex
 import sys
@@ -33,6 +34,13 @@ FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 _INTERRUPTED = Event()
+_ENVIRONMENT = frozenset(
+    {
+        *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+        *(errno.EMFILE, errno.ENFILE, errno.ENAMETOOLONG, errno.ELOOP),
+    }
+)
+"""What goes wrong with files for reasons outside Kernaut: rights, space, the device, limits, names."""
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
@@ -80,10 +88,25 @@ def show_no_traceback() -> None:
     """Have an unexpected error, which is a fault in Kernaut, say so in one line too."""
 
     def say(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):  # before a command has begun, or after it has ended
+            _say("interrupted")
+            return
+        if not _has_folder():
+            _say("error: Expected a current folder that exists. Got one that was removed.")
+            _say("hint: cd to another folder, then give the same command again.")
+            return
         _say(f"error: unexpected {kind.__name__}: {_one_line(str(error))}")
         _say("hint: this is a fault in Kernaut; the same command after `kernaut --verbose` shows where it happened.")
 
     sys.excepthook = say
+
+
+def _has_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def command_line(ctx: typer.Context, **replaced: Any) -> str:
@@ -120,6 +143,13 @@ def _in_one_line(ctx: Any) -> Iterator[None]:
         if error.hint is not None:
             _say(f"hint: {_one_line(error.hint)}")
         raise typer.Exit(_code(error)) from None
+    except OSError as error:
+        if error.errno not in _ENVIRONMENT:
+            raise
+        _trace(ctx)
+        where = f" at {_shortened(str(error.filename))}" if error.filename is not None else ""
+        _say(f"error: Expected files and streams that can be read and written{where}. Got: {error.strerror}.")
+        raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt as error:
         _trace(ctx)
         _say(str(error) or "interrupted")
@@ -152,6 +182,10 @@ def _trace(ctx: Any) -> None:
 
 def _say(line: str) -> None:
     typer.echo(line, err=True)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:150]}... ({len(text)} characters)"
 
 
 def _one_line(text: str) -> str:

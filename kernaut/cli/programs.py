@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, DimensionsOption, OutOption, dimension_list
 from kernaut.cli.outcome import FAILED
 from kernaut.cli.terminal import require_writable, write_json
@@ -15,7 +16,7 @@ from kernaut.cli.terminal import require_writable, write_json
 def verify(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A candidate JSON file.")],
     dimensions: DimensionsOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the points.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the points.", callback=ranges.seed)] = 0,
     archive: Annotated[
         str | None,
         typer.Option("--archive", metavar="PATH", help="Where a closure's program leaves are looked up by identifier."),
@@ -26,13 +27,15 @@ def verify(
 
     Dimensions are 2 unless named: --dimensions 2,5,6,8.
     """
-    from kernaut.archive.store import Archive
     from kernaut.program.program import load_candidate
-    from kernaut.verification.verify import verify as establish
 
     require_writable(out)
-    declared = dimension_list(dimensions, (2,))
     program = load_candidate(file)
+
+    from kernaut.archive.store import Archive
+    from kernaut.verification.verify import verify as establish
+
+    declared = dimension_list(dimensions, (2,))
     if archive is None:
         evidence = establish(program, declared, seed)
     else:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import OutOption, WorkersOption, worker_count
 from kernaut.cli.outcome import Resumable, command_line
 from kernaut.cli.terminal import Terminal, require_writable, write_json
@@ -24,7 +25,12 @@ def references(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="bbo, greenhouse, enzymes or glucose.")],
     split: Annotated[Opened, typer.Option("--split", help="The split that the table shows.")] = Opened.validation,
     episodes_per_family: Annotated[
-        int | None, typer.Option("--episodes-per-family", help="Episodes of each family. [default: 10; glucose: 6]")
+        int | None,
+        typer.Option(
+            "--episodes-per-family",
+            help="Episodes of each family. [default: 10; glucose: 6]",
+            callback=ranges.per_family,
+        ),
     ] = None,
     archive: Annotated[
         str | None,
@@ -47,7 +53,7 @@ def references(
 
     This takes minutes. With --archive an interrupted command tunes only what is still missing.
     """
-    from kernaut.search.reference_table import reference_report, table_lines
+    from kernaut.episodes.registry import benchmark_named
 
     terminal: Terminal = ctx.obj
     count = worker_count(workers)
@@ -57,6 +63,10 @@ def references(
         options["chembench_root"] = chembench_root
     if data is not None:
         options["data"] = data
+    benchmark_named(benchmark, **options)
+
+    from kernaut.search.reference_table import reference_report, table_lines
+
     try:
         with terminal.progress() as progress:
             report = reference_report(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import OutOption, WorkersOption, worker_count
 from kernaut.cli.terminal import Terminal, require_writable, write_json
 
@@ -35,7 +36,7 @@ SelectionOption = Annotated[
     Path | None,
     typer.Option("--selection", metavar="FILE", help="A selection.json: report its choice, and no other program."),
 ]
-LimitOption = Annotated[int, typer.Option("--limit", help="Most programs of the archive.")]
+LimitOption = Annotated[int, typer.Option("--limit", help="Most programs of the archive.", callback=ranges.count)]
 CandidateIdOption = Annotated[
     list[str] | None,
     typer.Option("--candidate-id", metavar="ID", help="An accepted program of the archive (repeatable)."),
@@ -97,23 +98,32 @@ def report(
         InputError: for options that contradict each other or are out of range.
         ArchiveError: when the archive is not the one that was selected from.
     """
-    from kernaut.archive.store import Archive
     from kernaut.cli.config import read_config
     from kernaut.digest import FrozenMapping
+    from kernaut.episodes.registry import benchmark_named
     from kernaut.errors import InputError
+    from kernaut.program.program import load_candidate
+
+    terminal: Terminal = ctx.obj
+    count = worker_count(given.workers)
+    require_writable(given.out)
+    limits = read_config(given.config, for_models=False).execution.limits()
+    if given.selection is not None and (given.candidate_id or given.candidate_file):
+        raise InputError("Expected --selection alone, without --candidate-id and --candidate-file. Got both.")
+    if given.archive is None and (given.candidate_id or given.selection is not None):
+        raise InputError("Expected --archive with --candidate-id or --selection. Got none.")
+    for path in given.candidate_file or ():
+        load_candidate(path)
+    benchmark_named(benchmark, **(benchmark_options or {})).episodes_or_failures("train", 1)
+
+    from kernaut.archive.store import Archive
     from kernaut.evaluation.references import references_of
-    from kernaut.evaluation.report import require_weight, with_scores
+    from kernaut.evaluation.report import with_scores
     from kernaut.sandbox.pool import default_pool
     from kernaut.search.benchmarking import BenchmarkOptions, archive_programs, benchmark_report
     from kernaut.search.candidates import verified_candidate
     from kernaut.search.selection import load_selection
 
-    terminal: Terminal = ctx.obj
-    count = worker_count(given.workers)
-    require_writable(given.out)
-    if worst_domain_weight is not None:
-        require_weight(worst_domain_weight)
-    limits = read_config(given.config, for_models=False).execution.limits()
     options = BenchmarkOptions(
         benchmark=benchmark,
         splits=splits,
@@ -127,10 +137,6 @@ def report(
     dimensions = made.dimensions
     if made.warning is not None:
         terminal.warn(made.warning)
-    if given.selection is not None and (given.candidate_id or given.candidate_file):
-        raise InputError("Expected --selection alone, without --candidate-id and --candidate-file. Got both.")
-    if given.archive is None and (given.candidate_id or given.selection is not None):
-        raise InputError("Expected --archive with --candidate-id or --selection. Got none.")
     chosen = None if given.selection is None else load_selection(given.selection)
     if len(splits) > 1 and "test" in splits and given.selection is None:
         terminal.warn(

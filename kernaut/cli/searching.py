@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption, WorkersOption, worker_count
 from kernaut.cli.outcome import Resumable, command_line
 from kernaut.cli.terminal import Progress, Terminal, require_writable, write_json
@@ -62,34 +63,61 @@ RunIdOption = Annotated[
         "--run-id",
         metavar="NAME",
         help="The campaign's name; a known one is resumed. [default: BENCHMARK-seed-N, with a language model's name]",
+        callback=ranges.printable,
     ),
 ]
 StrategyOption = Annotated[
     StrategyName, typer.Option("--strategy", help="Many runs that build on each other, or a single one.")
 ]
-IterationsOption = Annotated[int, typer.Option("--iterations", help="Runs of an evolutionary campaign.")]
+IterationsOption = Annotated[
+    int, typer.Option("--iterations", help="Runs of an evolutionary campaign.", callback=ranges.count)
+]
 RoundsOption = Annotated[
-    int, typer.Option("--rounds-per-iteration", help="Most drafts of a run; most answers of a language model.")
+    int,
+    typer.Option(
+        "--rounds-per-iteration",
+        help="Most drafts of a run; most answers of a language model.",
+        callback=ranges.count,
+    ),
 ]
 MaxRoundsOption = Annotated[
     int | None,
-    typer.Option("--max-rounds", help="As --rounds-per-iteration for a conversational run; never more in others."),
+    typer.Option(
+        "--max-rounds",
+        help="As --rounds-per-iteration for a conversational run; never more in others.",
+        callback=ranges.count,
+    ),
 ]
 MaxToolCallsOption = Annotated[
-    int | None, typer.Option("--max-tool-calls", help="Most tool calls of a run. [default: 100]")
+    int | None, typer.Option("--max-tool-calls", help="Most tool calls of a run. [default: 100]", callback=ranges.count)
 ]
 NoveltyOption = Annotated[
-    float, typer.Option("--novelty-threshold", help="Distance below which novelty is penalized; 0 turns it off.")
+    float,
+    typer.Option(
+        "--novelty-threshold",
+        help="Distance below which novelty is penalized; 0 turns it off.",
+        callback=ranges.within(0, 2),
+    ),
 ]
 EliteScoreOption = Annotated[EliteScore, typer.Option("--elite-score", help="What steers elites.")]
 SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Seed of the search; never of the partitions. [default: 0]")
+    int | None,
+    typer.Option("--seed", help="Seed of the search; never of the partitions. [default: 0]", callback=ranges.seed),
 ]
 MaxTokensOption = Annotated[
-    int | None, typer.Option("--max-tokens", help="Most tokens of the campaign, sent and answered.")
+    int | None,
+    typer.Option(
+        "--max-tokens", help="Most tokens of the campaign, sent and answered.", callback=ranges.within(0, above=True)
+    ),
 ]
 MaxCostOption = Annotated[
-    float | None, typer.Option("--max-cost", metavar="DOLLARS", help="Most that the campaign's models may cost.")
+    float | None,
+    typer.Option(
+        "--max-cost",
+        metavar="DOLLARS",
+        help="Most that the campaign's models may cost.",
+        callback=ranges.within(0, above=True),
+    ),
 ]
 DryRunOption = Annotated[
     bool,
@@ -156,20 +184,25 @@ def search(
         ArchiveError: when the archive is frozen, or the campaign was begun with other options.
         ModelFailure: when a language model gives no answer; the same command goes on.
     """
-    from kernaut.archive.store import Archive
-    from kernaut.cli.authors import author_of, campaign_word
+    from kernaut.cli.authors import author_of, campaign_word, require_context
     from kernaut.cli.config import read_config
     from kernaut.digest import FrozenMapping
+    from kernaut.episodes.registry import benchmark_named
+
+    terminal: Terminal = ctx.obj
+    count = worker_count(given.workers)
+    require_writable(given.out)
+    settings = read_config(given.config, for_models=True)
+    require_context(settings, given.context)
+    benchmark_named(benchmark, **(benchmark_options or {})).episodes("train", 1)
+
+    from kernaut.archive.store import Archive
     from kernaut.errors import ModelFailure
     from kernaut.evaluation.references import references_of
     from kernaut.search.allowance import Allowance
     from kernaut.search.campaign import CampaignOptions, run_campaign
     from kernaut.search.workbench import SearchOptions
 
-    terminal: Terminal = ctx.obj
-    count = worker_count(given.workers)
-    require_writable(given.out)
-    settings = read_config(given.config, for_models=True)
     seed = first_given(given.seed, settings.campaign.seed, 0)
     most_rounds = first_given(given.max_rounds, settings.campaign.max_rounds, None)
     single = given.strategy is StrategyName.conversational

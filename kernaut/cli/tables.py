@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.options import (
     DEFAULT_ARCHIVE,
     ArchiveOption,
@@ -72,11 +73,20 @@ def run(
     run_id: Annotated[
         str | None,
         typer.Option(
-            "--run-id", metavar="NAME", help="The search's name; a known one is resumed. [default: FILE-seed-N]"
+            "--run-id",
+            metavar="NAME",
+            help="The search's name; a known one is resumed. [default: FILE-seed-N]",
+            callback=ranges.printable,
         ),
     ] = None,
     folds: Annotated[
-        int | None, typer.Option("--folds", metavar="K", help="Hold out each of K folds in turn, and score it.")
+        int | None,
+        typer.Option(
+            "--folds",
+            metavar="K",
+            help="Hold out each of K folds in turn, and score it.",
+            callback=ranges.within(2, ranges.MOST_COUNT),
+        ),
     ] = None,
     time_order: Annotated[
         bool, typer.Option("--time-order", help="Rows are in the order of time: hold out the last fifth, and score it.")
@@ -99,16 +109,20 @@ def run(
     --time-order the search is made once more for each held-out part, on the other rows alone, and the report has the scores on held-out rows. Interrupt it at any
     moment: the same command goes on.
     """
-    from kernaut.archive.store import Archive
-    from kernaut.search.table_run import MANY_ROWS, expected_seconds, table_report
+    from kernaut.cli.config import read_config
 
     terminal: Terminal = ctx.obj
     count = worker_count(workers)
     require_writable(out)
+    read_config(config, for_models=author is not AuthorName.offline)
     asked = {"data": str(data), "target": target, "drop": list(drop or ())}
     whole = _table(asked)
     rule = {"folds": folds, "time_order": time_order}
     parts = [] if folds is None and not time_order else _parts(asked, rule)
+
+    from kernaut.archive.store import Archive
+    from kernaut.search.table_run import MANY_ROWS, expected_seconds, table_report
+
     writer, options = _search_options(
         whole,
         author,
@@ -224,8 +238,6 @@ def fit(
     from kernaut.episodes.table_cleaning import input_matrix
     from kernaut.episodes.table_file import read_inputs
     from kernaut.errors import InputError
-    from kernaut.fitting.regression import fit as fit_kernel
-    from kernaut.kernels.interpreter import interpret
 
     terminal: Terminal = ctx.obj
     require_writable(out)
@@ -237,6 +249,10 @@ def fit(
         rows = None if predict is None else input_matrix(read_inputs(predict), table.columns, str(predict))
         for line in table.cleaning.lines():
             terminal.note(line)
+
+        from kernaut.fitting.regression import fit as fit_kernel
+        from kernaut.kernels.interpreter import interpret
+
         kernel = interpret(chosen, resolve=resolve)
         fitted = fit_kernel(kernel, table.inputs, table.targets, tune=tune)
         predicted = None if rows is None else fitted.predict(rows)

@@ -6,6 +6,7 @@ Progress is a bar on a terminal, and plain lines, at most one in ten seconds, wh
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -128,13 +129,17 @@ def require_writable(out: Path | None) -> None:
     """Check, before long work, that a report can be written where it is wanted.
 
     Raises:
-        InputError: when its folder is missing, or it is a folder.
+        InputError: when its folder is missing, it is a folder, or it may not be written.
     """
     if out is None:
         return
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        reason = "a folder" if out.is_dir() else f"no folder {out.absolute().parent}"
+    folder = out.absolute().parent
+    if out.is_dir() or not folder.is_dir():
+        reason = "a folder" if out.is_dir() else f"no folder {folder}"
         raise InputError(f"Expected a file that can be written at {out}. Got {reason}.")
+    closed = out if out.exists() else folder
+    if not os.access(closed, os.W_OK):
+        raise InputError(f"Expected a file that can be written at {out}. Got no right to write {closed}.")
 
 
 def read_text(path: Path, what: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kernaut.cli import ranges
 from kernaut.cli.option_records import with_options_of
 from kernaut.cli.reporting import REPORT, ReportGiven, SplitName, SplitOption, report, splits_of
 from kernaut.cli.searching import SEARCH, SearchGiven, search
@@ -20,7 +21,8 @@ DataOption = Annotated[
 def ts_run(
     ctx: typer.Context,
     episodes_per_family: Annotated[
-        int, typer.Option("--episodes-per-family", help="Meta-training windows of each gas.")
+        int,
+        typer.Option("--episodes-per-family", help="Meta-training windows of each gas.", callback=ranges.per_family),
     ] = 3,
     data: DataOption = None,
     given: SearchGiven = SEARCH,
@@ -39,8 +41,12 @@ def ts_run(
 def ts_benchmark(
     ctx: typer.Context,
     split: SplitOption = SplitName.all,
-    episodes_per_family: Annotated[int, typer.Option("--episodes-per-family", help="Windows of each gas.")] = 1,
-    horizon_months: Annotated[int, typer.Option("--horizon-months", help="Months to forecast.")] = 48,
+    episodes_per_family: Annotated[
+        int, typer.Option("--episodes-per-family", help="Windows of each gas.", callback=ranges.per_family)
+    ] = 1,
+    horizon_months: Annotated[
+        int, typer.Option("--horizon-months", help="Months to forecast.", callback=ranges.count)
+    ] = 48,
     data: DataOption = None,
     given: ReportGiven = REPORT,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from kernaut.digest import content_id
 from kernaut.episodes.coordinate import Axis, Coordinate, plain_axis
 from kernaut.episodes.episode import MAX_PER_FAMILY, Episode, RolloutTask, require_per_family, require_split
+from kernaut.errors import OracleFailure
 
 
 class Benchmark(ABC):
@@ -66,10 +67,35 @@ class Benchmark(ABC):
 
         Raises:
             InputError: for an unknown split or an episode count out of range.
+            OracleFailure: when an episode cannot be measured.
+        """
+        found = self.episodes_or_failures(split, per_family, tuning=tuning)
+        failed = next((one for one in found if isinstance(one, OracleFailure)), None)
+        if failed is not None:
+            raise failed
+        return [one for one in found if isinstance(one, Episode)]
+
+    def episodes_or_failures(
+        self, split: str, per_family: int, *, tuning: bool = False
+    ) -> list[Episode | OracleFailure]:
+        """As :meth:`episodes`, with the failure in place of an episode whose oracle raised.
+
+        Raises:
+            InputError: for an unknown split or an episode count out of range.
+            OracleFailure: when no episode at all can be measured.
         """
         count = require_per_family(per_family, self.most_per_family)
         families = self.families(require_split(split))
-        return [self._episode(split, i, j, tuning) for i in range(len(families)) for j in range(count)]
+        found = [self._measured(split, i, j, tuning) for i in range(len(families)) for j in range(count)]
+        if isinstance(found[0], OracleFailure) and all(isinstance(one, OracleFailure) for one in found):
+            raise found[0]
+        return found
+
+    def _measured(self, split: str, family_index: int, episode_index: int, tuning: bool) -> Episode | OracleFailure:
+        try:
+            return self._episode(split, family_index, episode_index, tuning)
+        except OracleFailure as error:
+            return error
 
     @property
     def warning(self) -> str | None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kernaut.errors import InputError
+from kernaut.errors import InputError, OracleFailure
 
 Array = NDArray[np.float64]
 
@@ -41,39 +41,54 @@ class ChemBench:
 
     Raises:
         InputError: when the checkout is none, or its oracle does not know the domain, difficulty or version.
+        OracleFailure: when the checkout's own code raises something else.
     """
 
     def __init__(self, root: Path, domain: str, *, difficulty: str, noise: float, version: str) -> None:
         make = oracle_class(root)
         self._name = f"{domain} {version}"
+        self._root = root
         with contextlib.redirect_stdout(io.StringIO()):
             try:
                 self._oracle = make(domain, difficulty=difficulty, noise_level=noise, law_version=version)
             except ValueError as error:
                 raise InputError(f"Expected a mechanism that ChemBench at {root} knows. Got: {error}") from error
+            except (Exception, SystemExit) as error:
+                raise _fault(root, f"an oracle of {self._name}", error) from error
 
     def measure(self, points: Array) -> Array:
         """Rates of ``n x 7`` experiments, in the order of :data:`NAMES`.
 
         Raises:
             InputError: for a rate that is not finite.
+            OracleFailure: when the checkout's own code raises, or answers with something that is no number.
         """
         found = []
         for row in points:
             params = dict(zip(NAMES, (float(value) for value in row), strict=True))
             with contextlib.redirect_stdout(io.StringIO()):
-                rate = float(self._oracle.run(params).measurement)
+                try:
+                    rate = float(self._oracle.run(dict(params)).measurement)
+                except (Exception, SystemExit) as error:
+                    raise _fault(self._root, f"a rate of {self._name} at {params}", error) from error
             if not math.isfinite(rate):
                 raise InputError(f"Expected a finite rate from the oracle of {self._name}. Got {rate} at {params}.")
             found.append(rate)
         return np.array(found)
 
 
+def _fault(root: Path, wanted: str, error: BaseException) -> OracleFailure:
+    return OracleFailure(
+        f"Expected {wanted} from the ChemBench checkout at {root}. Got {type(error).__name__}: {error}.",
+        hint="That is a fault of the checkout's own code; compare it with the published revision.",
+    )
+
+
 def oracle_class(root: Path) -> Any:
     """The oracle's class, imported from the checkout.
 
     Raises:
-        InputError: when the folder holds no such checkout, or it cannot be imported.
+        InputError: when the folder holds no such checkout, or it cannot be imported, whatever its code raises.
     """
     path = root.resolve()
     source = path.joinpath(*MODULE.split(".")).with_suffix(".py")
@@ -97,6 +112,8 @@ def _imported(path: Path) -> Any:
         return module.ChemBenchOracle
     except (ImportError, SyntaxError, AttributeError) as error:
         raise InputError(f"Expected ChemBenchOracle in {MODULE} under {path}. Got: {error}.") from error
+    except (Exception, SystemExit) as error:
+        raise _fault(path, f"ChemBenchOracle in {MODULE}", error) from error
     finally:
         sys.path.remove(str(path))
 

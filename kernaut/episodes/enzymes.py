@@ -19,7 +19,7 @@ from kernaut.episodes import chembench, rate_laws
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.coordinate import Coordinate
 from kernaut.episodes.episode import Episode, episode_seed, require_split
-from kernaut.errors import InputError
+from kernaut.errors import InputError, OracleFailure
 
 Array = NDArray[np.float64]
 
@@ -140,6 +140,7 @@ class EnzymeKinetics(Benchmark):
 
         Raises:
             InputError: for an unknown mechanism, or a rate that is not finite.
+            OracleFailure: when the code of an external oracle raises.
         """
         oracle: rate_laws.EmbeddedOracle | chembench.ChemBench
         if self.root is None:
@@ -163,14 +164,17 @@ class EnzymeKinetics(Benchmark):
         seed = episode_seed(split, family_index, episode_index)
         version = VERSIONS[episode_index % len(VERSIONS)]
         points = draw_experiments(np.random.default_rng(seed), self.train_points + self.test_points)
-        rates = self.measure(domain, version, seed, points)
+        name = f"{'' if self.root is not None else 'embedded:'}{domain}:seed-{seed}"
+        try:
+            rates = self.measure(domain, version, seed, points)
+        except OracleFailure as error:
+            raise OracleFailure(error.message, hint=error.hint, episode=name, family=domain) from error
         inputs, count = encode(points), self.train_points
         fitting = rates[:count]
         mean = float(fitting.mean())
         scale = max(float(fitting.std()), RELATIVE_FLOOR * abs(mean), SCALE_FLOOR)
-        prefix = "" if self.root is not None else "embedded:"
         return Episode(
-            name=f"{prefix}{domain}:seed-{seed}",
+            name=name,
             benchmark=self.name,
             split=split,
             family=domain,

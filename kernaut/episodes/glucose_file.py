@@ -128,7 +128,7 @@ def glucose_episode(record: Any, where: str) -> GlucoseEpisode:
         raise InputError(
             f"Expected times that increase from 0 to at most {DURATION:g} minutes in {where}.times_min. Got {times.tolist()[:8]}..."
         )
-    _require_mg_dl(cgm, where)
+    _require_mg_dl(times, cgm, where)
     rows = record["minute_inputs"]
     if not isinstance(rows, list) or any(not isinstance(row, list) or len(row) != 4 for row in rows):
         raise InputError(f"Expected rows of minute, meal_g, basal_U, bolus_U in {where}.minute_inputs. Got others.")
@@ -153,12 +153,17 @@ def _total(minutes: Array, amounts: Array, otherwise: float) -> tuple[float, flo
     return (float(amounts.sum()), float(minutes[given].min())) if given.any() else (0.0, otherwise)
 
 
-def _require_mg_dl(cgm: Array, where: str) -> None:
+def _require_mg_dl(times: Array, cgm: Array, where: str) -> None:
     middle = float(np.median(cgm))
-    if PLAUSIBLE[0] <= middle <= PLAUSIBLE[1]:
-        return
-    hint = "These look like mmol/L: multiply them by 18.016." if 2.0 <= middle < PLAUSIBLE[0] else None
-    raise InputError(f"Expected readings in mg/dL in {where}.cgm_mg_dl. Got a median of {middle:g}.", hint=hint)
+    if not PLAUSIBLE[0] <= middle <= PLAUSIBLE[1]:
+        hint = "These look like mmol/L: multiply them by 18.016." if 2.0 <= middle < PLAUSIBLE[0] else None
+        raise InputError(f"Expected readings in mg/dL in {where}.cgm_mg_dl. Got a median of {middle:g}.", hint=hint)
+    if (cgm <= 0).any():
+        place = int(np.argmax(cgm <= 0))
+        raise InputError(
+            f"Expected readings above 0 mg/dL in {where}.cgm_mg_dl. Got {cgm[place]:g} at minute {times[place]:g}.",
+            hint="Leave out a reading that is missing together with its time; no number stands for one.",
+        )
 
 
 def _numbers(values: Any, where: str) -> Array:

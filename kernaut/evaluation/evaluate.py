@@ -14,7 +14,7 @@ from kernaut.digest import FrozenMapping, freeze, thaw
 from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.episode import Episode, RolloutTask
 from kernaut.episodes.registry import benchmark_named
-from kernaut.errors import KernautError
+from kernaut.errors import KernautError, OracleFailure
 from kernaut.evaluation.engine import ordered_map
 from kernaut.evaluation.outcome import Outcome, failure
 from kernaut.evaluation.scoring import score_predictive, score_rollouts
@@ -62,12 +62,17 @@ class Setting:
         return benchmark_named(self.benchmark, **thaw(self.options))
 
     def episodes(self) -> tuple[Group, ...]:
-        """Stacked predictive episodes; empty unless ``predictive``.
+        """Stacked predictive episodes; empty unless ``predictive``. Those whose oracle raised are left out, see :meth:`unmeasured`.
 
         Raises:
             InputError: for an unknown benchmark or split, or an episode count out of range.
+            OracleFailure: when no episode at all can be measured.
         """
-        return _episodes(self) if self.predictive else ()
+        return _episodes(self)[0] if self.predictive else ()
+
+    def unmeasured(self) -> Mapping[int, Outcome]:
+        """The failed outcome, for every kernel, of each episode whose oracle raised, by its place among all episodes."""
+        return _episodes(self)[1] if self.predictive else {}
 
     def rollouts(self) -> tuple[RolloutGroup, ...]:
         """Stacked optimization tasks; empty for 0 steps or a benchmark without any.
@@ -117,11 +122,11 @@ def evaluate(
     try:
         kernel = subject.kernel(pool=pool, resolve=(programs or {}).__getitem__)
     except KernautError as error:
-        return Evaluation(subject, setting, _all_failed(episodes, error), _all_failed(tasks, error))
+        failed = _with_unmeasured(_all_failed(episodes, error), setting)
+        return Evaluation(subject, setting, failed, _all_failed(tasks, error))
     try:
-        return Evaluation(
-            subject, setting, tuple(score_predictive(kernel, episodes)), tuple(score_rollouts(kernel, tasks))
-        )
+        predictive = _with_unmeasured(score_predictive(kernel, episodes), setting)
+        return Evaluation(subject, setting, predictive, tuple(score_rollouts(kernel, tasks)))
     finally:
         kernel.close()
 
@@ -165,6 +170,12 @@ def _evaluate_pair(
     return evaluate(*pair, pool=default_pool(limits), programs=programs)
 
 
+def _with_unmeasured(outcomes: Sequence[Outcome], setting: Setting) -> tuple[Outcome, ...]:
+    """Outcomes of the measured episodes, and the failed ones of the others, in the benchmark's order."""
+    failed, measured = setting.unmeasured(), iter(outcomes)
+    return tuple(failed[i] if i in failed else next(measured) for i in range(len(outcomes) + len(failed)))
+
+
 def _all_failed(groups: Sequence[Group] | Sequence[RolloutGroup], error: KernautError) -> tuple[Outcome, ...]:
     """The same failure for every episode or task, in the benchmark's order."""
     places: dict[int, Episode | RolloutTask] = {}
@@ -175,9 +186,11 @@ def _all_failed(groups: Sequence[Group] | Sequence[RolloutGroup], error: Kernaut
 
 
 @lru_cache(maxsize=8)
-def _episodes(setting: Setting) -> tuple[Group, ...]:
+def _episodes(setting: Setting) -> tuple[tuple[Group, ...], Mapping[int, Outcome]]:
     made = setting.made()
-    return tuple(stack_episodes(made.episodes(setting.split, setting.per_family, tuning=setting.tuning)))
+    drawn = made.episodes_or_failures(setting.split, setting.per_family, tuning=setting.tuning)
+    failed = {i: failure(one.episode, one.family, one) for i, one in enumerate(drawn) if isinstance(one, OracleFailure)}
+    return tuple(stack_episodes([one for one in drawn if isinstance(one, Episode)])), failed
 
 
 @lru_cache(maxsize=8)

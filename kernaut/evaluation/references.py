@@ -196,13 +196,36 @@ def family_winners(
     Raises:
         InputError: unless the setting's split is ``train``.
     """
+    return winners_of(scored_references(references, training, workers=workers, done=done))
+
+
+def scored_references(
+    references: Sequence[Subject],
+    training: Setting,
+    *,
+    workers: int = 1,
+    done: Callable[[int], None] | None = None,
+) -> list[Evaluation]:
+    """Every reference on the episodes that :func:`family_winners` compares them on, with its arguments and errors."""
     if training.split != "train":
         raise InputError(f"Expected reference winners to be chosen on the train split. Got {training.split!r}.")
     count = min(max(MIN_PER_FAMILY, training.per_family), training.made().most_per_family)
     setting = replace(training, per_family=count, predictive=True, bo_steps=0)
+    return [evaluation for (evaluation,) in evaluate_all(references, [setting], workers=workers, done=done)]
+
+
+def winners_of(evaluations: Sequence[Evaluation], per_family: int | None = None) -> list[Evaluation]:
+    """The best evaluation of each family of kernels, ties to the first.
+
+    Args:
+        evaluations: from :func:`scored_references`.
+        per_family: compare on the first episodes of each family only; on all if absent.
+    """
     best: dict[str, tuple[float, Evaluation]] = {}
-    for (evaluation,) in evaluate_all(references, [setting], workers=workers, done=done):
-        value = mean_loss(evaluation.predictive)
+    for evaluation in evaluations:
+        width = evaluation.setting.per_family
+        kept = width if per_family is None else per_family
+        value = mean_loss([outcome for i, outcome in enumerate(evaluation.predictive) if i % width < kept])
         family = evaluation.subject.family
         if family not in best or value < best[family][0]:
             best[family] = (value, evaluation)

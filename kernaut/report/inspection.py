@@ -130,7 +130,7 @@ def program_named(archive: Archive, program_id: str) -> KernelProgram:
         InputError: for an identifier that no program has, or that several begin with.
     """
     matching = [program for program in archive.programs() if program.id.startswith(program_id)]
-    if len(matching) != 1:
+    if len(matching) != 1 or not program_id:
         found = f"{len(matching)} that begin with it" if matching else "none of that name"
         raise InputError(
             f"Expected the identifier of a program of {archive.location}. Got {program_id!r}, {found}.",

@@ -17,9 +17,9 @@ from kernaut.digest import FrozenMapping, freeze
 from kernaut.episodes.episode import require_per_family, require_split
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
-from kernaut.evaluation.references import MIN_PER_FAMILY, family_winners, references_of
+from kernaut.evaluation.references import MIN_PER_FAMILY, references_of, scored_references, winners_of
 from kernaut.evaluation.report import build_report, protocol_block
-from kernaut.evaluation.subject import Subject, program_subject
+from kernaut.evaluation.subject import program_subject
 from kernaut.program.program import KernelProgram
 from kernaut.sandbox.limits import Limits
 from kernaut.search.selection import Selection, held_out_record, require_selected
@@ -91,6 +91,7 @@ def benchmark_report(
     files: Sequence[KernelProgram] = (),
     selection: Selection | None = None,
     workers: int = 1,
+    references: Sequence[Evaluation] | None = None,
     on_reference: Callable[[int], None] | None = None,
     done: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
@@ -103,6 +104,7 @@ def benchmark_report(
         files: verified programs of candidate files.
         selection: a choice made on validation: its program is evaluated, and its rule stands in the report.
         workers: processes; the report does not depend on it.
+        references: all of them on meta-training, where they were scored before; from :func:`kernaut.evaluation.references.scored_references`.
         on_reference: called with the number of references tried so far.
         done: called with the number of finished evaluations, and how many there are.
 
@@ -125,7 +127,10 @@ def benchmark_report(
         setting.episodes()
     if selection is not None:
         programs = [_selected(options, archive, selection)]
-    subjects, winners = _references(options, workers, on_reference)
+    if references is None:
+        subjects = references_of(options.training().made())
+        references = scored_references(subjects, options.training(), workers=workers, done=on_reference)
+    winners = [winner.subject for winner in winners_of(references)]
     own = {program.id: program_subject(program) for program in programs}
     own |= {program.id: program_subject(program, "file") for program in files if program.id not in own}
     known = {program.id: program for program in (*(archive.programs() if archive is not None else ()), *files)}
@@ -146,7 +151,7 @@ def benchmark_report(
         settings,
         selection=_described(selection),
         reference_budget={
-            "settings_tried": dict(Counter(subject.family for subject in subjects)),
+            "settings_tried": dict(Counter(evaluation.subject.family for evaluation in references)),
             "chosen_on": {"split": "train", "episodes_per_family": max(MIN_PER_FAMILY, options.per_family)},
         },
     )
@@ -183,15 +188,6 @@ def _selected(options: BenchmarkOptions, archive: Archive | None, selection: Sel
     if selection.benchmark != options.benchmark:
         raise InputError(f"Expected a selection made on {options.benchmark}. Got one made on {selection.benchmark}.")
     return require_selected(archive, selection)
-
-
-def _references(
-    options: BenchmarkOptions, workers: int, on_reference: Callable[[int], None] | None
-) -> tuple[list[Subject], list[Subject]]:
-    """All reference subjects, and the winner of each family."""
-    subjects = references_of(options.training().made())
-    winners = family_winners(subjects, options.training(), workers=workers, done=on_reference)
-    return subjects, [winner.subject for winner in winners]
 
 
 def _count_looks(options: BenchmarkOptions, archive: Archive | None, candidates: int) -> Mapping[str, int]:

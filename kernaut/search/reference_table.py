@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,8 @@ from kernaut.episodes.benchmark import Benchmark
 from kernaut.episodes.episode import require_per_family
 from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import ArchiveError, InputError
-from kernaut.evaluation.evaluate import Setting
-from kernaut.evaluation.references import MIN_PER_FAMILY, family_winners, references_of
+from kernaut.evaluation.evaluate import Evaluation
+from kernaut.evaluation.references import MIN_PER_FAMILY, references_of, scored_references, winners_of
 from kernaut.evaluation.report import package_versions, predictive_section, source_digest
 from kernaut.program.program import KernelProgram
 from kernaut.search.benchmarking import BenchmarkOptions, benchmark_report
@@ -61,22 +61,28 @@ def reference_report(
             f"Expected validation for {made.name}, whose test stays hidden. Got test.",
             hint=f"Adults: {made.sealed_test}",
         )
-    made.episodes(split, require_per_family(count, made.most_per_family))
+    require_per_family(count, made.most_per_family)
+    measured = BenchmarkOptions(
+        benchmark=benchmark,
+        splits=(split,),
+        per_family=count,
+        bo_steps=8 if made.has_rollouts else 0,
+        benchmark_options=FrozenMapping(options),
+    )
+    for setting in measured.settings():
+        setting.episodes()
     opened = Archive.open_or_create(archive) if archive is not None else None
     try:
-        programs = _programs(made, options, opened, workers, told, done)
+        subjects = references_of(made)
+        at = partial(_at, done, "grid", len(subjects))
+        references = scored_references(subjects, measured.training(), workers=workers, done=at)
+        programs = _programs(made, options, references, opened, told)
         report = benchmark_report(
-            BenchmarkOptions(
-                benchmark=benchmark,
-                splits=(split,),
-                per_family=count,
-                bo_steps=8 if made.has_rollouts else 0,
-                benchmark_options=FrozenMapping(options),
-            ),
+            measured,
             archive=opened,
             files=programs,
             workers=workers,
-            on_reference=partial(_at, done, "references", len(references_of(made))),
+            references=references,
             done=lambda finished, total: _at(done, "evaluations", total, finished),
         )
     finally:
@@ -94,17 +100,17 @@ def reference_report(
 def _programs(
     made: Benchmark,
     options: Mapping[str, Any],
+    references: Sequence[Evaluation],
     archive: Archive | None,
-    workers: int,
     told: Callable[[str], None] | None,
-    done: Callable[[str, int, int], None] | None,
 ) -> list[KernelProgram]:
-    """Every reference program: from the archive where an earlier command of this version left it there, otherwise made now."""
+    """Every reference program: from the archive where an earlier command of this version left it there, otherwise made now.
+
+    The winners that the compositional search combines are those of the first two episodes a family, however many the report has.
+    """
     origin = f"reference {made.name} {made.digest()[:8]} of source {source_digest()}"
     kept = {} if archive is None else {r.program.name: r.program for r in archive.candidates() if r.origin == origin}
-    training = Setting(made.name, "train", MIN_PER_FAMILY, FrozenMapping(options))
-    subjects = references_of(made)
-    winners = family_winners(subjects, training, workers=workers, done=partial(_at, done, "grid", len(subjects)))
+    winners = winners_of(references, MIN_PER_FAMILY)
     _tell(told, f"{len(winners)} winners of the fixed grid")
     recipes = reference_recipes(made, options, [winner.subject for winner in winners])
     if made.name == "glucose":

@@ -124,7 +124,7 @@ def select(
     made = setting.made()
     if metric not in made.metrics:
         raise InputError(f"Expected a metric of {', '.join(made.metrics)}. Got {metric!r}.")
-    made.episodes("validation", per_family)
+    setting.episodes()
     if not archive.candidates():
         raise ArchiveError(
             f"Expected accepted programs in {archive.location}. Got none.",

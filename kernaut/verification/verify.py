@@ -42,6 +42,8 @@ Array = NDArray[np.float64]
 ASYMMETRY = 1e-8
 EIGENVALUE = -1e-8
 RELATION = 1.1e-7
+MOST_DIMENSIONS = 10_000
+"""Beyond it the trial points alone take a GiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,10 +89,12 @@ def require_dimensions(dimensions: Sequence[int]) -> tuple[int, ...]:
     """Check declared input dimensions; repeated ones count once.
 
     Raises:
-        InputError: for none, or one that is not a positive whole number.
+        InputError: for none, one that is not a positive whole number, or one beyond :data:`MOST_DIMENSIONS`.
     """
     if not dimensions or any(isinstance(d, bool) or not isinstance(d, int) or d < 1 for d in dimensions):
         raise InputError(f"Expected input dimensions of 1 and more. Got {list(dimensions)!r}.")
+    if max(dimensions) > MOST_DIMENSIONS:
+        raise InputError(f"Expected input dimensions of at most {MOST_DIMENSIONS}. Got {max(dimensions)}.")
     return tuple(dict.fromkeys(dimensions))
 
 

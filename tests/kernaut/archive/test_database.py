@@ -204,3 +204,14 @@ def test_an_archive_that_may_not_be_written_is_not_called_damaged() -> None:
         database._named_errors(Location(path=Path("a"))),
     ):
         raise OperationalError("insert", {}, cause)
+
+
+def test_a_full_disk_is_not_called_damage() -> None:
+    cause = sqlite3.OperationalError("database or disk is full")
+    with (
+        pytest.raises(
+            ArchiveError, match=r"Expected room on the disk for .*disk is full\. What was stored before is kept"
+        ),
+        database._named_errors(Location(path=Path("a"))),
+    ):
+        raise OperationalError("insert", {}, cause)

@@ -32,6 +32,10 @@ def test_a_program_that_fails_verification_is_not_added(refused: Refused, archiv
     assert "tier none: executable" in line
     with Archive.open(archive, read_only=True) as opened:
         assert len(opened.candidates()) == 2  # all or none
+    assert "No such file" in refused("archive", "add", EXAMPLE, "none.json", "--archive", "new.sqlite")
+    assert not (tmp_path / "new.sqlite").exists()
+    text = refused("export", "", "--to", "numpy", "--archive", archive)
+    assert "Got '', 2 that begin with it" in text
 
 
 def test_check_tells_a_sound_archive_from_a_damaged_one(run: Run, archive: Path) -> None:

@@ -63,13 +63,13 @@ def test_one_program_of_an_archive(run: Run, refused: Refused, archive: Path) ->
         ("--split dev", "all"),
         ("--episodes-per-family -4", "1 to 999"),
         ("--episodes-per-family 1000", "1 to 999"),
-        ("--bo-steps -1", "at least 0"),
-        ("--candidate-pool-size 0", "at least 1"),
+        ("--bo-steps -1", "--bo-steps from 0 to 1000. Got -1"),
+        ("--candidate-pool-size 0", "--candidate-pool-size from 1 to"),
         ("--candidate-file none.json", "No such file"),
         ("--candidate-id abc", "--archive"),
         ("--archive none.sqlite", "none.sqlite"),
         ("--benchmark chess", "benchmark of bbo"),
-        ("--workers -1", "worker"),
+        ("--workers -1", "--workers from 1 to 256. Got -1"),
     ],
 )
 def test_bad_input_is_one_line(refused: Refused, words: str, part: str) -> None:

@@ -25,6 +25,6 @@ def test_a_report_names_the_oracle_and_holds_the_score(run: Run) -> None:
 
 def test_bad_options_are_refused(refused: Callable[..., str]) -> None:
     assert "Expected a checkout of github.com" in refused("chem-run", "--chembench-root", "/nowhere")
-    assert "1 to 1000 fitting points" in refused("chem-benchmark", "--train-points", 0)
-    assert "a weight of the worst family of at least 0" in refused("chem-benchmark", "--worst-domain-weight", -1)
+    assert "--train-points from 1 to 1000. Got 0" in refused("chem-benchmark", "--train-points", 0)
+    assert "--worst-domain-weight from 0 to 1000000. Got -1.0" in refused("chem-benchmark", "--worst-domain-weight", -1)
     assert "1 to 999" in refused("chem-run", "--episodes-per-domain", 1000)

@@ -67,6 +67,8 @@ def test_bad_names_and_parameters_are_one_line(refused: Refused, notebook: Path,
     assert "type float" in refused("notebook", "run", "tiny", "-p", "level", "high")
     assert "KEY" in refused("notebook", "run", "tiny", "-p", "level")
     assert "'--tmeout'" in refused("notebook", "run", "tiny", "--tmeout", 3)
+    assert "--timeout above 0. Got nan" in refused("notebook", "run", "tiny", "--timeout", "nan")
+    assert "--workers from 1 to 256. Got 0" in refused("notebook", "run", "tiny", "--workers", 0)
     assert "twice" in refused("notebook", "run", "tiny", "-p", "level", 1, "-p", "level", 2)
     assert not (tmp_path / "papermill_runs").exists()
 

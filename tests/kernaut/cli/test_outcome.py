@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import errno
+import subprocess
+import sys
 from typing import Annotated
 
 import pytest
@@ -31,6 +34,16 @@ def program(error: BaseException, *, verbose: bool = False) -> typer.Typer:
     [
         (InputError("Expected a.\nGot b."), 2, "error: Expected a. Got b."),
         (ArchiveError("Expected an archive."), 2, "error: Expected an archive."),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/full/report.json"),
+            2,
+            "error: Expected files and streams that can be read and written at /full/report.json. Got: No space left on device.",
+        ),
+        (
+            OSError(errno.EIO, "Input/output error"),
+            2,
+            "error: Expected files and streams that can be read and written. Got: Input/output error.",
+        ),
         (FitError("no grid point"), 1, "error: no grid point"),
         (KeyboardInterrupt(), 130, "interrupted"),
         (Resumable("kernaut meta-run --seed 3"), 130, "interrupted; resume with: kernaut meta-run --seed 3"),
@@ -39,6 +52,11 @@ def program(error: BaseException, *, verbose: bool = False) -> typer.Typer:
 def test_errors_end_in_a_code_and_one_line(error: BaseException, code: int, line: str) -> None:
     result = CliRunner().invoke(program(error), ["go"])
     assert (result.exit_code, result.stderr, result.stdout) == (code, line + "\n", "")
+
+
+def test_an_error_of_another_kind_is_a_fault() -> None:
+    fault = CliRunner().invoke(program(OSError(errno.EBADF, "Bad file descriptor")), ["go"]).exception
+    assert isinstance(fault, OSError)
 
 
 def test_hints_follow_on_a_line_of_their_own() -> None:
@@ -80,3 +98,23 @@ def test_the_command_line_that_continues_holds_every_option_that_differs() -> No
         "kernaut search here --seed 4 --file x --file 'y z' --fast --name 'a b'",
         "kernaut search here --name 'a b'",
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "raised", "line"),
+    [
+        ("", "KeyboardInterrupt", "interrupted"),
+        ("", "ZeroDivisionError('x')", "error: unexpected ZeroDivisionError: x"),
+        (
+            "folder = tempfile.mkdtemp(); os.chdir(folder); os.rmdir(folder)",
+            "FileNotFoundError(2, 'No such file or directory')",
+            "error: Expected a current folder that exists. Got one that was removed.",
+        ),
+    ],
+)
+def test_what_nobody_caught_is_told_without_a_traceback(before: str, raised: str, line: str) -> None:
+    script = f"import os, tempfile\nfrom kernaut.cli.outcome import show_no_traceback\nshow_no_traceback()\n{before}\nraise {raised}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == line
+    assert "Traceback" not in done.stderr

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kernaut.episodes.chembench import REVISION, ChemBench, oracle_class, revision
-from kernaut.errors import InputError
+from kernaut.errors import InputError, OracleFailure
 
 ORACLE = """
 class Result:
@@ -60,6 +60,29 @@ def test_a_rate_that_is_not_finite_is_an_error(tmp_path: Path) -> None:
         InputError, match=r"Expected a finite rate from the oracle of c0_michaelis_menten v2. Got nan at"
     ):
         make(checkout(tmp_path), version="v2").measure(POINTS)
+
+
+RAISING = ORACLE.replace(
+    'print("loud while running")', 'if params["C_A"] == 7.0:\n            raise ZeroDivisionError("no substrate")'
+)
+
+
+def test_a_checkout_that_raises_is_named(tmp_path: Path) -> None:
+    root = checkout(tmp_path / "raising", source=RAISING)
+    assert make(root).measure(POINTS[:1]) == [0.0]
+    with pytest.raises(
+        OracleFailure,
+        match=r"Expected a rate of c0_michaelis_menten v0 at .*'C_A': 7.0.* checkout at .*raising. Got ZeroDivisionError: no substrate.",
+    ):
+        make(root).measure(POINTS)
+    with pytest.raises(OracleFailure, match=r"Expected an oracle of c0_michaelis_menten v9 .* Got KeyError: 'v9'."):
+        make(root, version="v9")
+    with pytest.raises(OracleFailure, match=r"Expected ChemBenchOracle in .* Got SystemExit: 3"):
+        oracle_class(checkout(tmp_path / "leaving", source="raise SystemExit(3)"))
+    with pytest.raises(OracleFailure, match=r"Got TypeError: .*NoneType"):
+        make(checkout(tmp_path / "none", source=ORACLE.replace("Result(self.law", "Result(None); (self.law"))).measure(
+            POINTS
+        )
 
 
 def test_an_unknown_mechanism_is_an_error(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import kernaut.evaluation.evaluate as module
-from kernaut.errors import InputError
+from kernaut.episodes.enzymes import EnzymeKinetics
+from kernaut.errors import InputError, OracleFailure
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate, evaluate_all
 from kernaut.evaluation.outcome import mean_crps, mean_score
 from kernaut.evaluation.subject import Subject, program_subject, reference_subject
@@ -123,3 +124,29 @@ def test_what_is_not_asked_for_is_not_done() -> None:
 def test_wrong_settings_raise(setting: Setting) -> None:
     with pytest.raises(InputError, match="Expected"):
         evaluate(MATERN, setting)
+
+
+def test_an_episode_whose_oracle_raises_is_listed_as_failed_for_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure = EnzymeKinetics.measure
+
+    def raising(self: EnzymeKinetics, domain: str, version: str, seed: int, points: Any) -> Any:
+        if seed == 1001:
+            raise OracleFailure("Expected a rate. Got ZeroDivisionError.")
+        return measure(self, domain, version, seed, points)
+
+    monkeypatch.setattr(EnzymeKinetics, "measure", raising)
+    setting = Setting("enzymes", "train", 2, {"train_points": 7, "test_points": 3})
+    broken = KernelProgram("broken", "feature_map", "def feature_point(x, parameters):\n    return 1 / 0\n")
+    for subject in (reference_subject({"kind": "rbf"}, "rbf"), program_subject(broken)):
+        outcomes = evaluate(subject, setting).predictive
+        assert [int(o.episode.rpartition("-")[2]) for o in outcomes] == [
+            1000 * i + j for i in range(10) for j in (0, 1)
+        ]
+        assert (outcomes[3].state, outcomes[3].family) == ("failed", "c1_competitive_inhibition")
+        assert outcomes[3].reason == "Expected a rate. Got ZeroDivisionError."
+        assert sum(o.reason == outcomes[3].reason for o in outcomes) == 1
+    with pytest.raises(OracleFailure, match="Got ZeroDivisionError"):
+        setting.made().episodes("train", 2)
+    monkeypatch.setattr(EnzymeKinetics, "measure", lambda *given: raising(given[0], "", "", 1001, None))
+    with pytest.raises(OracleFailure, match="Got ZeroDivisionError"):
+        Setting("enzymes", "train", 1, {"train_points": 6}).episodes()

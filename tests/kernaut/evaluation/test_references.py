@@ -14,8 +14,10 @@ from kernaut.evaluation.references import (
     extension_references,
     family_winners,
     fixed_grid,
+    scored_references,
     spectral_mixture_start,
     subjects_of,
+    winners_of,
 )
 from kernaut.program.program import KernelProgram
 
@@ -75,6 +77,14 @@ def test_winners_are_chosen_on_two_training_episodes_a_family_at_least() -> None
     assert one[0].rollouts == ()
     with pytest.raises(InputError, match=r"on the train split. Got 'validation'"):
         family_winners(fixed_grid(), Setting("bbo", "validation", 2))
+
+
+def test_one_scoring_has_the_winners_on_fewer_episodes_too() -> None:
+    grid = [subject for subject in fixed_grid() if subject.family in ("linear", "spectral_mixture")]
+    many = scored_references(grid, Setting("bbo", "train", 4))
+    fewer = [winner.subject for winner in winners_of(many, 2)]
+    assert fewer == [winner.subject for winner in family_winners(grid, TRAINING)]
+    assert fewer != [winner.subject for winner in winners_of(many)]
 
 
 def test_ties_go_to_the_first() -> None:

@@ -102,3 +102,10 @@ def test_an_identifier_must_name_one_program(archive: Archive) -> None:
         program_details(archive, "zz")
     with pytest.raises(InputError, match="3 that begin with it"):
         program_details(archive, "")
+
+
+def test_an_empty_identifier_names_nothing(tmp_path: Path) -> None:
+    with Archive.create(tmp_path / "one.sqlite") as archive:
+        archive.add_program(ROOT)
+        with pytest.raises(InputError, match="Got '', 1 that begin with it"):
+            program_details(archive, "")

@@ -58,7 +58,7 @@ def test_episodes_that_cannot_be_drawn_are_refused_before_anything_is_scored(
     patients = json.loads(bundled("data", "glucose", "training.json").read_text())
     del patients["adolescent#003"]
     (tmp_path / "patients.json").write_text(json.dumps(patients))
-    monkeypatch.setattr(benchmarking, "family_winners", lambda *given, **more: pytest.fail("scored"))
+    monkeypatch.setattr(benchmarking, "scored_references", lambda *given, **more: pytest.fail("scored"))
     made_with = FrozenMapping({"data": str(tmp_path / "patients.json")})
     options = BenchmarkOptions("glucose", splits=("train", "validation"), bo_steps=0, benchmark_options=made_with)
     with pytest.raises(InputError, match="Expected patient adolescent#003"):

@@ -40,6 +40,7 @@ def report(tmp_path: Path, told: Any = None, **options: Any) -> dict[str, Any]:
 
 def test_an_interrupted_table_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
+    monkeypatch.setattr(benchmarking, "scored_references", lambda *given, **more: pytest.fail("scored twice"))
 
     def stop(line: str) -> None:
         if line == PROGRAMS[1]:
@@ -85,7 +86,7 @@ def test_a_frozen_archive_is_refused_before_anything_is_tuned(tmp_path: Path, mo
 
 
 def test_bad_requests_are_refused_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_table, "family_winners", None)
+    monkeypatch.setattr(reference_table, "scored_references", None)
     with pytest.raises(InputError, match="Expected a benchmark of bbo"):
         reference_report("gases", {}, "validation")
     with pytest.raises(InputError, match=r"Expected 1 to 999 episodes per family\. Got 1000"):

@@ -222,6 +222,8 @@ def test_a_kernel_that_changes_its_mind_stops_at_t1(pool: SandboxPool, monkeypat
 def test_declared_dimensions_are_checked(pool: SandboxPool, dimensions: Any) -> None:
     with pytest.raises(InputError, match="Expected input dimensions of 1 and more"):
         verify(program("feature_map", FEATURES), dimensions, 0, pool=pool)
+    with pytest.raises(InputError, match=r"dimensions of at most 10000\. Got 99999999"):
+        verify(program("feature_map", FEATURES), (2, 99_999_999), 0, pool=pool)
 
 
 def test_children_are_ended(pool: SandboxPool, monkeypatch: pytest.MonkeyPatch) -> None:
