@@ -81,12 +81,7 @@ def run(
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            "--folds",
-            metavar="K",
-            help="Hold out each of K folds in turn, and score it.",
-            callback=ranges.within(2, ranges.MOST_COUNT),
-        ),
+        typer.Option("--folds", metavar="K", help="Hold out each of K folds in turn, and score it."),
     ] = None,
     time_order: Annotated[
         bool, typer.Option("--time-order", help="Rows are in the order of time: hold out the last fifth, and score it.")
