@@ -134,13 +134,23 @@ def _run_grid(
 
     settings = [{**given, **setting} for setting in read_grid(read_text(grid, "grid"), str(grid))]
 
+    ended: list[GridRun] = []
+
     def tell(run: GridRun) -> None:
+        ended.append(run)
         progress.tell(
             f"{run.state}{' (was there)' if run.reused else ''}  {run.directory}{f'  {run.error}' if run.error else ''}"
         )
 
-    with terminal.progress() as progress:
-        found = run_grid(name, settings, root=root, timeout=timeout, workers=workers, again=again, done=tell)
+    try:
+        with terminal.progress() as progress:
+            found = run_grid(name, settings, root=root, timeout=timeout, workers=workers, again=again, done=tell)
+    except KeyboardInterrupt:
+        done = sum(run.state == "done" for run in ended)
+        goes_on = "finds them" if done > 1 else "finds it" if done else "begins again"
+        raise KeyboardInterrupt(
+            f"interrupted; {done} of {len(settings)} runs done: the same command {goes_on}"
+        ) from None
     comparison = compare_runs([read_run(run.directory) for run in found if run.state != "refused"])
     typer.echo(aligned(comparison.columns, comparison.rows))
     failed = sum(run.state != "done" for run in found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ class FoundRun:
     Args:
         name: the notebook's name.
         directory: the folder.
-        state: ``done``, or how it failed; ``running`` while ``run.json`` is not there.
+        state: ``done``, or how it failed; ``running`` while a process works on it, ``broken off`` where that process was killed.
         parameters: all parameters.
         started_at: UTC, ISO 8601; empty while it runs.
         seconds: wall time [s]; 0 while it runs.
@@ -82,7 +83,7 @@ def read_run(directory: str | Path) -> FoundRun:
     return FoundRun(
         str(record.get("notebook", folder.parent.name)),
         folder,
-        str(record.get("state", "running")),
+        str(record.get("state") or _unfinished(folder)),
         _read(folder / "parameters.json"),
         str(record.get("started_at", "")),
         float(record.get("seconds", 0.0)),
@@ -104,6 +105,16 @@ def finished_run(root: str | Path, notebook: Path, parameters: Mapping[str, Any]
         if same and (run.directory / "report.json").is_file():
             return run
     return None
+
+
+def _unfinished(folder: Path) -> str:
+    """Whether somebody still works on a run without an outcome: whoever does holds its request."""
+    try:
+        with (folder / "request.json").open("rb") as request:
+            fcntl.flock(request, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return "running"  # it is held, or not written yet
+    return "broken off"
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ run keeps its notebook up to the failing cell.
 from __future__ import annotations
 
 import difflib
+import fcntl
 import json
 import os
 import signal
@@ -168,7 +169,8 @@ def _run(
     command = [sys.executable, "-P", "-c", BOOTSTRAP, str(directory / "request.json")]
     interrupted = False
     overdue = None if timeout is None else monotonic() + timeout + GRACE_SECONDS
-    with (directory / "stdout.log").open("wb") as log:
+    with (directory / "stdout.log").open("wb") as log, (directory / "request.json").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # until this process ends, however it ends
         process = subprocess.Popen(
             command,
             cwd=workspace,

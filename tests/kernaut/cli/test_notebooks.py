@@ -8,6 +8,8 @@ import pytest
 
 from kernaut.cli.notebooks import _parameters, _Relay
 from kernaut.cli.terminal import Progress
+from kernaut.runs import grid
+from kernaut.runs.grid import GridRun
 from kernaut.runs.progress import ProgressEvent
 from tests.kernaut.cli.conftest import Run
 
@@ -99,6 +101,20 @@ def test_a_grid_is_run_and_compared(run: Run, notebook: Path, tmp_path: Path) ->
     compared = run("notebook", "compare", "tiny", "--html", "runs.html")
     assert compared.stdout == result.stdout
     assert "<th>level</th>" in (tmp_path / "runs.html").read_text()
+
+
+def test_an_interrupted_grid_says_what_is_done(
+    run: Run, notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(name: str, settings: object, *, done: Callable[[GridRun], None], **options: object) -> None:
+        done(GridRun({}, tmp_path, "done"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(grid, "run_grid", interrupted)
+    (tmp_path / "grid.yaml").write_text("level: [1.0, 2.0]")
+    result = run("notebook", "run", "tiny", "--grid", "grid.yaml")
+    assert result.exit_code == 130 and result.stdout == ""
+    assert result.stderr.endswith("interrupted; 1 of 2 runs done: the same command finds it\n")
 
 
 def test_a_grid_with_an_unknown_parameter_is_refused(refused: Refused, notebook: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -48,7 +49,13 @@ def test_a_notebook_that_reads_what_changes_is_run_anew(anew: bool, tmp_path: Pa
 
 
 def test_a_run_without_an_end_is_running_and_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
-    assert read_run(made_run(tmp_path, "1", {"a": None})).state == "running"
+    folder = made_run(tmp_path, "1", {"a": None})
+    assert read_run(folder).state == "running"
+    (folder / "request.json").write_text("{}")
+    with (folder / "request.json").open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert read_run(folder).state == "running"
+    assert read_run(folder).state == "broken off"  # whoever held it was killed
     with pytest.raises(InputError, match="folder of a run"):
         read_run(tmp_path)
     assert find_runs(tmp_path / "nowhere") == []
