@@ -83,7 +83,7 @@ class ArchiveBrowser(View):
             with reading(self.archive) as opened:
                 self.rows = candidate_rows(opened)
             if not self.rows:
-                self.listing.value = Note(NOTHING).html()
+                self.complain(NOTHING)
                 return
             if any(row.get("mean_crps") is not None for row in self.rows):
                 self.chart = score_cost_chart(self.rows)

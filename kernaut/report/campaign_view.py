@@ -183,7 +183,7 @@ def lineage_drawing(view: CampaignView) -> Drawing:
 def rejection_table(view: CampaignView) -> Table:
     """Why drafts were not accepted, the most frequent reason first."""
     states = ", ".join(f"{count} {state}" for state, count in sorted(view.drafts.items())) or "none yet"
-    return table(("reason", "drafts"), view.rejected, f"Drafts: {states}")
+    return table(("reason", "drafts"), view.rejected or (("none", 0),), f"Drafts: {states}")
 
 
 def left_over_table(view: CampaignView) -> Table:
