@@ -11,7 +11,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,8 +148,7 @@ def create_database(location: Location, layout: Layout, **identity: str) -> None
     except OSError as error:
         raise ArchiveError(f"Expected a folder to write {path} in. Got: {error.strerror}.") from error
     finally:
-        for leftover in (building, *(building.with_name(building.name + end) for end in ("-wal", "-shm", "-journal"))):
-            leftover.unlink(missing_ok=True)
+        _remove(building)
 
 
 def database_exists(location: Location) -> bool:
@@ -217,7 +216,13 @@ def copy_database(database: Database, destination: Path) -> None:
     except (OSError, sqlite3.Error) as error:
         raise ArchiveError(f"Expected to back {database.location} up to {destination}. Got: {error}.") from error
     finally:
-        for leftover in (building, *(building.with_name(building.name + end) for end in ("-wal", "-shm", "-journal"))):
+        _remove(building)
+
+
+def _remove(building: Path) -> None:
+    """Remove what an unfinished file left; where nothing may be removed, nothing was made."""
+    for leftover in (building, *(building.with_name(building.name + end) for end in ("-wal", "-shm", "-journal"))):
+        with suppress(OSError):
             leftover.unlink(missing_ok=True)
 
 

@@ -215,3 +215,13 @@ def test_a_full_disk_is_not_called_damage() -> None:
         database._named_errors(Location(path=Path("a"))),
     ):
         raise OperationalError("insert", {}, cause)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(self: Path, **given: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "touch", closed)
+    monkeypatch.setattr(Path, "unlink", closed)
+    with pytest.raises(ArchiveError, match=r"Expected a folder to write .*new\.sqlite in\. Got: Read-only file system"):
+        create_database(Location(path=tmp_path / "new.sqlite"), LAYOUT)
