@@ -139,7 +139,7 @@ def read_config(path: Path | None, *, for_models: bool) -> Config:
         return Config()
     try:
         record: dict[str, Any] = tomllib.loads(read_text(path, "configuration file"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"Expected TOML in {path}. Got: {error}.") from error
     if not for_models:
         record = {name: table for name, table in record.items() if name not in MODEL_TABLES}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -51,21 +52,26 @@ def read_grid(text: str, where: str = "the grid") -> list[dict[str, Any]]:
     """
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"Expected YAML in {where}. Got: {' '.join(str(error).split())}.") from error
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         settings = [{str(key): content for key, content in item.items()} for item in value]
     elif isinstance(value, dict) and value:
         columns = {str(key): content if isinstance(content, list) else [content] for key, content in value.items()}
+        _require_few(prod(map(len, columns.values())), where)
         settings = [dict(zip(columns, row, strict=True)) for row in product(*columns.values())]
     else:
         raise InputError(
             f"Expected a mapping of parameters to lists, or a list of mappings, in {where}. Got {value!r}.",
             hint="Such as:  seed: [0, 1, 2]",
         )
-    if not 1 <= len(settings) <= MOST_RUNS:
-        raise InputError(f"Expected 1 to {MOST_RUNS} settings in {where}. Got {len(settings)}.")
+    _require_few(len(settings), where)
     return settings
+
+
+def _require_few(count: int, where: str) -> None:
+    if not 1 <= count <= MOST_RUNS:
+        raise InputError(f"Expected 1 to {MOST_RUNS} settings in {where}. Got {count}.")
 
 
 def run_grid(

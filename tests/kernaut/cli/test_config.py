@@ -37,6 +37,7 @@ def test_settings_are_read(tmp_path: Path) -> None:
         ("[execution]\nrequest_seconds = -1.0\n", ["sandbox limit request_seconds"]),
         ("campaign = 3\n", ["campaign = 3"]),
         ("seed =\n", ["Expected TOML"]),
+        (f"seed = {'[' * 3000}", ["Expected TOML", "recursion"]),
     ],
 )
 def test_a_wrong_file_is_named_with_what_is_known(tmp_path: Path, text: str, parts: list[str]) -> None:
