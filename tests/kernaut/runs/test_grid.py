@@ -43,7 +43,7 @@ def test_a_grid_without_end_is_refused_before_it_is_laid_out() -> None:
     lists = "".join(f"p{i}: [{', '.join(map(str, range(1000)))}]\n" for i in range(10))
     with pytest.raises(InputError, match=f"Expected 1 to 1000 settings in the grid. Got {10**30}"):
         read_grid(lists)
-    with pytest.raises(InputError, match="Expected YAML in the grid. Got: maximum recursion depth"):
+    with pytest.raises(InputError, match=r"Expected YAML in the grid\. Got: maximum recursion depth"):
         read_grid("a: " + "[" * 5000)
 
 
