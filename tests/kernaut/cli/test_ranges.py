@@ -51,7 +51,7 @@ def test_a_bad_request_ends_before_any_library_is_loaded() -> None:
     script = """
 import sys
 from typer.testing import CliRunner
-from kernaut.cli.main import app
+from kernaut.cli.commands import app
 for words in (
     "meta-run --iterations 0", "meta-run --config none.toml", "meta-run --context none.md", "meta-run --out none/r.json",
     "ts-run --data none", "chem-benchmark --chembench-root none", "glucose-benchmark --data none.json",
