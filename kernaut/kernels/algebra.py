@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from kernaut.errors import InputError
-from kernaut.kernels.form import Embedding, Form, broadcast, column, root
+from kernaut.kernels.form import Embedding, Form, Tasks, broadcast, column, root, rows_of
 
 
 class Composite(Form):
@@ -38,6 +38,14 @@ class Composite(Form):
     def stationary(self, theta: Tensor) -> bool:
         """Whether all children are."""
         return all(child.stationary(own) for child, own in self.slices(theta))
+
+    def tasks(self, theta: Tensor, dimension: int) -> Tasks:
+        """The children's; of one column, what all of them take."""
+        found: Tasks = {}
+        for child, own in self.slices(theta):
+            for place, values in child.tasks(own, dimension).items():
+                found[place] = tuple(value for value in found.get(place, values) if value in values)
+        return found
 
     def crosses(self, a: Embedding, b: Embedding, theta: Tensor) -> list[Tensor]:
         """Each child's covariances."""
@@ -128,6 +136,10 @@ class Wrapper(Form):
         """Whether the child is."""
         return self.child.stationary(theta[..., self.own :])
 
+    def tasks(self, theta: Tensor, dimension: int) -> Tasks:
+        """The child's."""
+        return self.child.tasks(theta[..., self.own :], dimension)
+
     def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
         """The child's covariances."""
         return self.child.cross(a, b, theta[..., self.own :])
@@ -174,6 +186,16 @@ class PullbackForm(Wrapper):
     def features(self, x: Tensor, theta: Tensor) -> Tensor:
         """The child's features of the projected points."""
         return self.child.features(self._project(x, theta), theta[..., self.own :])
+
+    def tasks(self, theta: Tensor, dimension: int) -> Tasks:
+        """The child's, where the matrix hands a column on as it is."""
+        matrix = rows_of(theta)[0, : self.own].reshape(self.shape).detach()
+        found: Tasks = {}
+        for place, values in self.child.tasks(theta[..., self.own :], self.shape[1]).items():
+            (sources,) = matrix[:, place].nonzero(as_tuple=True)
+            if len(sources) == 1 and float(matrix[sources[0], place]) == 1.0:
+                found[int(sources[0])] = values
+        return found
 
     def _project(self, x: Tensor, theta: Tensor) -> Tensor:
         if x.shape[-1] != self.shape[0]:

@@ -1,4 +1,4 @@
-"""Closure programs: a tree of trusted operations over library leaves and kernel programs (contract ``closure``).
+"""Programs that answer with a tree: closures of library leaves and programs, linear systems, coregionalizations.
 
 The child answers with the tree's structure and a vector of the numbers in it that depend on float parameters.  The vector is
 what gradients flow through; the structure is read and checked here (:mod:`kernaut.program.closure`), and the form is assembled
@@ -10,20 +10,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
 
 from kernaut.errors import InputError, ProgramRefused
 from kernaut.kernels.component import Component
-from kernaut.kernels.form import Embedding, Form, rows_of
+from kernaut.kernels.form import Embedding, Form, Tasks, rows_of
 from kernaut.program.base_node import NumberReader
 from kernaut.program.closure import Node, Resolve, closure_node
 from kernaut.program.program import KernelProgram
 
-Assemble: TypeAlias = Callable[[Node], Form]
-"""Makes a form of a node; its program leaves come with their own components."""
+
+class Tree(Protocol):
+    """What is read of a program's answer: a node of a closure, or another record that lays out its numbers as a node does."""
+
+    def numbers(self) -> tuple[float, ...]:
+        """All numbers in a fixed order."""
+        ...
+
+    def skeleton(self) -> tuple[Any, ...]:
+        """Everything but the numbers."""
+        ...
+
+
+T = TypeVar("T", bound=Tree)
+Read: TypeAlias = Callable[[Any, NumberReader], T]
+"""Reads and checks the JSON value that a program returned."""
+Assemble: TypeAlias = Callable[[T], Form]
+"""Makes a form of what was read; program leaves come with their own components."""
 
 
 class KnownPrograms:
@@ -50,33 +66,48 @@ class KnownPrograms:
 
 
 @dataclass(frozen=True, eq=False)
-class _Tree:
+class _Checked(Generic[T]):
     """A checked tree: its numbers, their places in the child's vector (-1: plain), and whether some place was lost."""
 
-    node: Node
+    node: T
     skeleton: tuple[Any, ...]
     numbers: Tensor
     places: Tensor
     detached: bool
 
 
-class ClosureForm(Form):
+class ClosureReader:
+    """Reads closure trees; program leaves by identifier are looked up among known programs."""
+
+    def __init__(self, programs: KnownPrograms) -> None:
+        self.programs = programs
+
+    def __call__(self, record: Any, reader: NumberReader) -> Node:
+        """The tree.
+
+        Raises:
+            ProgramRefused: when it breaks a rule, naming the path.
+        """
+        return closure_node(record, reader=reader, resolve=self.programs)
+
+
+class TreeForm(Form, Generic[T]):
     """The form of the tree that a program answers with at the given parameters.
 
     Args:
-        component: a ``closure_tree`` program.
-        assemble: makes forms of nodes.
-        programs: looks up program leaves given by identifier.
+        component: a program that is called with its parameters alone.
+        read: reads and checks its answer.
+        assemble: makes forms of answers; pickled with the form, as ``read`` is.
     """
 
-    def __init__(self, component: Component, assemble: Assemble, programs: KnownPrograms) -> None:
+    def __init__(self, component: Component, read: Read[T], assemble: Assemble[T]) -> None:
         self.component = component
         self.size = len(component.names)
+        self._read = read
         self._assemble = assemble
-        self._programs = programs
         self._skeleton: tuple[Any, ...] | None = None
         self._form: Form | None = None
-        self._last: tuple[tuple[str, list[float]], _Tree] | None = None
+        self._last: tuple[tuple[str, list[float]], _Checked[T]] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_skeleton": None, "_form": None, "_last": None}
@@ -101,29 +132,30 @@ class ClosureForm(Form):
         numbers = torch.stack([own for _, own in answers])
         return self._form, numbers.reshape(*theta.shape[:-1], numbers.shape[-1])
 
-    def _row(self, row: Tensor) -> tuple[_Tree, Tensor]:
+    def _row(self, row: Tensor) -> tuple[_Checked[T], Tensor]:
         """The tree at one parameter row, and its numbers as a function of that row."""
         structure, values = self.component.tree(row)
-        tree = self._read(structure, values.tolist())
+        tree = self._checked(structure, values.tolist())
         numbers = tree.numbers.to(row.device)
         if len(values):
             numbers = torch.where(tree.places >= 0, values[tree.places.clamp_min(0)], numbers)
         if row.requires_grad and torch.is_grad_enabled() and (tree.detached or not self.component.differentiable):
-            numbers = _NotDifferentiable.apply(numbers, row, self.component.program.name)
+            numbers = _NotDifferentiable.apply(numbers, row, self.component.program)
         return tree, numbers
 
-    def _read(self, structure: str, values: list[float]) -> _Tree:
+    def _checked(self, structure: str, values: list[float]) -> _Checked[T]:
         """Read and check a tree; the last one is kept."""
         if self._last is not None and self._last[0] == (structure, values):
             return self._last[1]
         reader = NumberReader(values)
         try:
-            node = closure_node(json.loads(structure), reader=reader, resolve=self._programs)
+            node = self._read(json.loads(structure), reader)
         except (ValueError, RecursionError) as error:
-            raise ProgramRefused(f"Expected closure_tree to return a tree of JSON values. Got: {error}.") from error
+            entry = self.component.program.rules.entry_point
+            raise ProgramRefused(f"Expected {entry} to return a tree of JSON values. Got: {error}.") from error
         numbers = torch.tensor(node.numbers(), dtype=torch.float64)
         places = torch.tensor(reader.references, dtype=torch.long)
-        tree = _Tree(node, node.skeleton(), numbers, places, reader.detached)
+        tree = _Checked(node, node.skeleton(), numbers, places, reader.detached)
         self._last = ((structure, values), tree)
         return tree
 
@@ -162,6 +194,11 @@ class ClosureForm(Form):
         form, own = self.resolved(theta)
         return form.stationary(own)
 
+    def tasks(self, theta: Tensor, dimension: int) -> Tasks:
+        """The tree's."""
+        form, own = self.resolved(theta)
+        return form.tasks(own, dimension)
+
     def parts(self) -> Iterator[Form]:
         """The tree's form, once there is one."""
         if self._form is not None:
@@ -177,14 +214,15 @@ class _NotDifferentiable(torch.autograd.Function):
     """Passes numbers on, and says so when their gradient is asked for, which no one can give."""
 
     @staticmethod
-    def forward(ctx: Any, numbers: Tensor, row: Tensor, name: str) -> Tensor:
-        ctx.name = name
+    def forward(ctx: Any, numbers: Tensor, row: Tensor, program: KernelProgram) -> Tensor:
+        ctx.name = program.name
+        ctx.kind = "closure tree" if program.contract == "closure" else program.rules.entry_point
         return numbers.clone()
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor) -> tuple[Tensor | None, ...]:
         raise InputError(
-            f"Expected a differentiable closure tree. Got {ctx.name}, whose numbers cannot be traced to its parameters.",
+            f"Expected a differentiable {ctx.kind}. Got {ctx.name}, whose numbers cannot be traced to its parameters.",
             hint="Import torch, and pass float parameters on as they are: as weights, leaf parameters, matrix entries or "
             "top-level parameters of inline candidates.",
         )

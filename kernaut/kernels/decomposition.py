@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from kernaut.kernels.algebra import ScaleForm, SumForm
-from kernaut.kernels.closure import ClosureForm
+from kernaut.kernels.closure import TreeForm
 from kernaut.kernels.component import Component
 from kernaut.kernels.feature_map import FeatureMap
 from kernaut.kernels.form import Embedding, Form
@@ -66,7 +66,7 @@ def summands(kernel: KernautKernel) -> tuple[Summand, ...]:
 
 
 def _apart(form: Form, theta: Tensor, name: str, scale: float) -> list[Summand]:
-    if isinstance(form, ClosureForm):
+    if isinstance(form, TreeForm):
         inner, own = form.resolved(theta)
         return _apart(inner, own, name, scale)
     if isinstance(form, SumForm):

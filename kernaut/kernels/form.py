@@ -19,6 +19,8 @@ from kernaut.errors import InputError
 
 Embedding: TypeAlias = tuple[Tensor, ...]
 """Everything a kernel needs of points: tensors of ``*b x n x k``, in which points can be cut or gathered along -2."""
+Tasks: TypeAlias = dict[int, tuple[float, ...]]
+"""Columns of the points that name tasks, and what they hold for each task."""
 
 
 class Form(ABC):
@@ -65,6 +67,10 @@ class Form(ABC):
     def stationary(self, theta: Tensor) -> bool:
         """Whether the covariance depends on the difference of the points alone."""
         return False
+
+    def tasks(self, theta: Tensor, dimension: int) -> Tasks:
+        """Which of ``dimension`` columns take no other numbers than those that name tasks."""
+        return {}
 
     def parts(self) -> Iterator[Form]:
         """The forms directly below."""

@@ -1,6 +1,6 @@
-"""Look at the sandboxed programs inside a kernel: what was enforced on them, and make them run anew.
+"""Look into a kernel: what was enforced on the sandboxed programs inside it, make them run anew, and which columns name tasks.
 
-Verification needs both; nothing here changes what a kernel computes.
+Nothing here changes what a kernel computes.
 """
 
 from __future__ import annotations
@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from kernaut.kernels.component import Component
-from kernaut.kernels.form import Form
+from kernaut.kernels.form import Form, Tasks
 from kernaut.kernels.kernel import KernautKernel
 
 
@@ -37,3 +40,36 @@ def protections(kernel: KernautKernel) -> dict[str, Any]:
     for component in components(kernel.form):
         return {**component.child.protections, "slow_path": component.child.slow_path}
     return {}
+
+
+def task_columns(kernel: object, dimension: int) -> Tasks:
+    """Which of ``dimension`` columns name tasks, and what they hold for each; none for a kernel that takes any number.
+
+    Raises:
+        InputError: when the kernel names a column that is not there.
+        SandboxFailure: when its program gives no tree.
+    """
+    if not isinstance(kernel, KernautKernel):
+        return {}
+    active = range(dimension) if kernel.active_dims is None else kernel.active_dims.tolist()
+    found = kernel.form.tasks(kernel.theta().detach(), len(active))
+    return {int(active[place]): values for place, values in found.items()}
+
+
+def with_tasks(kernel: object, points: Tensor) -> Tensor:
+    """Points of the unit cube as a kernel takes them: where a column names tasks, the unit interval is cut into equal parts, one a task.
+
+    Args:
+        kernel: the kernel.
+        points: ``*b x n x d``, drawn or laid out by something that knows of no tasks.
+
+    Raises:
+        InputError: as above.
+        SandboxFailure: as above.
+    """
+    found = task_columns(kernel, points.shape[-1])
+    points = points.clone() if found else points
+    for place, values in found.items():
+        part = (points[..., place] * len(values)).floor().clamp(0, len(values) - 1)
+        points[..., place] = torch.tensor(values, dtype=points.dtype)[part.long()]
+    return points

@@ -7,14 +7,16 @@ put together from them by trusted code, one module for each contract.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
 from kernaut.errors import ProgramRefused
 from kernaut.kernels.additive_feature_map import AdditiveFeatureMap
 from kernaut.kernels.algebra import ProductForm, PullbackForm, ScaleForm, SumForm
-from kernaut.kernels.closure import ClosureForm, KnownPrograms
+from kernaut.kernels.closure import ClosureReader, KnownPrograms, TreeForm
 from kernaut.kernels.component import Component
+from kernaut.kernels.coregionalized import CoregionalizedAssembly, CoregionalizedReader
 from kernaut.kernels.feature_map import FeatureMap
 from kernaut.kernels.form import Form
 from kernaut.kernels.input_transform import InputTransform
@@ -22,9 +24,12 @@ from kernaut.kernels.kernel import KernautKernel
 from kernaut.kernels.library import leaf_form
 from kernaut.kernels.residual import Residual
 from kernaut.kernels.spectral import Spectral
+from kernaut.kernels.state_space import StateSpaceAssembly
 from kernaut.kernels.unverified import Unverified
 from kernaut.program.base_node import Base
 from kernaut.program.closure import Node, Product, ProgramLeaf, Pullback, Resolve, Scale, Sum, program_leaf
+from kernaut.program.columns import coordinate_of, task_column_of, task_values_of
+from kernaut.program.linear_system import linear_system
 from kernaut.program.program import KernelProgram
 from kernaut.sandbox.pool import SandboxPool
 
@@ -101,12 +106,25 @@ class Assembly:
                 transformed = InputTransform(component, bases[1])
                 return Residual(bases[0], transformed, leaf.floats, leaf.residual_weight)
             case "closure":
-                inner = Assembly(self.pool, self.programs, (*self.chain, program.id))
-                form = ClosureForm(component, inner, self.programs)
-                form.resolved(torch.tensor(leaf.numbers(), dtype=torch.float64))
-                return form
+                return self._asked(TreeForm(component, ClosureReader(self.programs), self._below(program)), leaf)
+            case "state_space":
+                return TreeForm(component, linear_system, StateSpaceAssembly(coordinate_of(program.parameters)))
+            case "coregionalized":
+                assembly = CoregionalizedAssembly(
+                    self._below(program), task_column_of(program.parameters), task_values_of(program.parameters)
+                )
+                return self._asked(TreeForm(component, CoregionalizedReader(self.programs), assembly), leaf)
             case _:
                 return Unverified(component)
+
+    def _below(self, program: KernelProgram) -> Assembly:
+        """Makes the forms of a tree inside a program."""
+        return Assembly(self.pool, self.programs, (*self.chain, program.id))
+
+    def _asked(self, form: TreeForm[Any], leaf: ProgramLeaf) -> Form:
+        """A form whose tree was asked for, so that a wrong one is refused at once."""
+        form.resolved(torch.tensor(leaf.numbers(), dtype=torch.float64))
+        return form
 
 
 def interpret(
@@ -119,8 +137,8 @@ def interpret(
 ) -> KernautKernel:
     """The GPyTorch kernel of a program.
 
-    Screening comes first and starts nothing; a closure program is asked for its tree at once (so that a wrong tree is refused
-    here), any other program when it is first evaluated.
+    Screening comes first and starts nothing; a closure or coregionalized program is asked for its tree at once (so that a wrong tree is
+    refused here), any other program when it is first evaluated.
 
     Args:
         program: the program.
@@ -134,7 +152,7 @@ def interpret(
 
     Raises:
         ProgramRefused: when the source, a base kernel or a closure tree breaks a rule.
-        SandboxFailure: when a closure program gives no tree.
+        SandboxFailure: when a closure or coregionalized program gives no tree.
     """
     leaf = program_leaf(program)
     form = Assembly(pool, KnownPrograms(resolve)).program(leaf)

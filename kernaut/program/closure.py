@@ -139,18 +139,21 @@ def program_leaf(program: KernelProgram, path: str = "parameters") -> ProgramLea
     return _program_leaf(program, program.parameters, path, NumberReader())
 
 
-def closure_node(record: Any, *, reader: NumberReader | None = None, resolve: Resolve | None = None) -> Node:
+def closure_node(
+    record: Any, *, reader: NumberReader | None = None, resolve: Resolve | None = None, path: str = "tree"
+) -> Node:
     """Read a closure tree.
 
     Args:
         record: the JSON value that ``closure_tree`` returned.
         reader: holds the values that references point into, and learns where each number came from.
         resolve: looks up program leaves that are given by identifier.
+        path: what the tree is called in errors.
 
     Raises:
         ProgramRefused: naming the path of the first node that breaks a rule, and the legal values.
     """
-    return _node(record, "tree", reader or NumberReader(), resolve, 0)
+    return _node(record, path, reader or NumberReader(), resolve, 0)
 
 
 def _node(record: Any, path: str, reader: NumberReader, resolve: Resolve | None, depth: int) -> Node:

@@ -22,7 +22,7 @@ class Contract:
         entry_point: the function the source must define.
         arguments: its exact argument names.
         calling: ``point`` (one input point, d), ``coordinate`` (one coordinate's value), ``dimension`` (the input dimension),
-            ``tree`` (parameters alone) or ``matrix`` (all points, n x d).
+            ``tree`` (parameters alone; answers nested lists of numbers) or ``matrix`` (all points, n x d).
         residual: whether the component is added to a trusted base kernel with weight ``residual_weight**2``.
         acceptable: whether a program of this contract can reach tier T2.
         meaning: one sentence on the kernel that trusted code assembles.
@@ -102,6 +102,24 @@ CONTRACTS: dict[str, Contract] = {
             False,
             True,
             "sum, product, scale and pullback of library kernels and accepted programs.",
+        ),
+        Contract(
+            "state_space",
+            "state_space_matrices",
+            ("parameters",),
+            "tree",
+            False,
+            True,
+            "the covariance of H s at two places, where ds = F s dt + L dw is stable; a product over coordinates, or one coordinate.",
+        ),
+        Contract(
+            "coregionalized",
+            "coregionalization",
+            ("parameters",),
+            "tree",
+            False,
+            True,
+            "k((x, i), (z, j)) = W_ij k(x, z), W = L L^T + diagonal over tasks, k a closure tree over the other columns.",
         ),
         Contract(
             "unverified",

@@ -76,6 +76,30 @@ def closure_tree(parameters):
     trend = {"op": "base", "kind": "linear"}
     return {"op": "sum", "children": [{"op": "product", "children": [smooth, repeated]}, trend]}
 ''',
+    "state_space": '''"""A weight on a damped spring that is pushed at random, along every coordinate: waves that lose their phase."""
+
+import torch
+
+
+def state_space_matrices(parameters):
+    pull = (6.283185307179586 * parameters["frequency"]) ** 2
+    friction = 0.4 * torch.sqrt(pull)
+    zero, one = torch.zeros_like(pull), torch.ones_like(pull)
+    feedback = torch.stack([torch.stack([zero, one]), torch.stack([-pull, -friction])])
+    push = torch.stack([zero, torch.sqrt(2.0 * friction * pull)])
+    return feedback, push, [1.0, 0.0]
+''',
+    "coregionalized": '''"""Three tasks that share one smooth function: the second follows the first, the third goes against it and has more of its own."""
+
+import torch
+
+
+def coregionalization(parameters):
+    alike = parameters["alike"]
+    smooth = {"op": "base", "kind": "matern52", "lengthscale": 0.4}
+    factor = [[1.0, 0.0], [alike, torch.sqrt(1.0 - alike**2)], [-0.5 * alike, 0.0]]
+    return {"factor": factor, "diagonal": [0.0, 0.0, 0.3], "kernel": smooth}
+''',
     "unverified": '''"""A whole matrix: may be looked at, and is never accepted, since nothing shows that it is a covariance everywhere."""
 
 import torch
@@ -94,6 +118,8 @@ _PARAMETERS: Mapping[str, tuple[ParameterSpec, float]] = {
     "residual_feature_map": (ParameterSpec("centre", lower=0.0, upper=1.0), 0.5),
     "residual_input_transform": (ParameterSpec("stretch", scale="log", lower=0.25, upper=8.0), 2.0),
     "closure": (ParameterSpec("period", scale="log", lower=0.1, upper=2.0), 0.5),
+    "state_space": (ParameterSpec("frequency", scale="log", lower=0.25, upper=4.0), 1.0),
+    "coregionalized": (ParameterSpec("alike", lower=0.0, upper=1.0), 0.8),
     "unverified": (ParameterSpec("scale", scale="log", lower=0.05, upper=2.0), 0.3),
 }
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from kernaut.errors import InputError
 from kernaut.evaluation.references import fixed_grid
 from kernaut.fitting.embedding import EmbeddedKernel, rows
+from kernaut.kernels.inspection import with_tasks
 from kernaut.search.novelty import Fingerprint, distance, fingerprint
 
 Array = NDArray[np.float64]
@@ -62,15 +63,15 @@ def square_grid(dimension: int, side: int) -> Array:
 
 @torch.no_grad()
 def covariance(kernel: EmbeddedKernel, points: Array, others: Array | None = None) -> Array:
-    """Covariances of points, ``n x n``, or with others, ``n x m``.
+    """Covariances of points, ``n x n``, or with others, ``n x m``; a column that names tasks is cut into equal parts, one a task.
 
     Raises:
         SandboxFailure: when the kernel's program gives no value there.
     """
     if others is None:
-        embedding = kernel.embed(torch.tensor(points))
+        embedding = kernel.embed(with_tasks(kernel, torch.tensor(points)))
         return np.asarray(kernel.cross(embedding, embedding).numpy())
-    embedding = kernel.embed(torch.from_numpy(np.concatenate([points, others])))
+    embedding = kernel.embed(with_tasks(kernel, torch.from_numpy(np.concatenate([points, others]))))
     first, second = rows(embedding, 0, len(points)), rows(embedding, len(points), len(points) + len(others))
     return np.asarray(kernel.cross(first, second).numpy())
 

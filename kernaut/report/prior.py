@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from kernaut.fitting.embedding import EmbeddedKernel
+from kernaut.kernels.inspection import with_tasks
 from kernaut.report.picture import BLUE, GREEN, ORANGE, PURPLE, VERMILLION, Picture, figure_picture
 from kernaut.seeds import generator
 
@@ -40,7 +41,7 @@ def prior_draws(kernel: EmbeddedKernel, points: Array, draws: int, seed: int = 0
     Raises:
         SandboxFailure: when the kernel's program gives no value there.
     """
-    embedding = kernel.embed(torch.from_numpy(points))
+    embedding = kernel.embed(with_tasks(kernel, torch.from_numpy(points)))
     gram = kernel.cross(embedding, embedding).numpy()
     values, vectors = np.linalg.eigh(0.5 * (gram + gram.T))
     noise = generator("prior", seed, len(points)).standard_normal((draws, len(points)))

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 
 from kernaut.fitting.embedding import EmbeddedKernel
+from kernaut.kernels.inspection import with_tasks
 from kernaut.seeds import generator
 
 DIMENSIONS = (2, 5, 8)
@@ -39,7 +40,7 @@ def fingerprint(kernel: EmbeddedKernel) -> Fingerprint:
     """
     matrices = []
     for points in fingerprint_points():
-        embedding = kernel.embed(points)
+        embedding = kernel.embed(with_tasks(kernel, points))
         matrices.append(_normalized(kernel.cross(embedding, embedding).numpy()))
     return np.stack(matrices)
 

@@ -8,7 +8,7 @@ Shapes: 8 trials of 12 points of dimension ``d``; the relations use the first 2 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from kernaut.fitting.embedding import EmbeddedKernel, Embedding
+from kernaut.kernels.inspection import task_columns, with_tasks
 from kernaut.seeds import generator
 
 Array = NDArray[np.float64]
@@ -62,6 +63,21 @@ def probe(seed: int, dimension: int) -> Probe:
         kept=np.stack([np.sort(rng.choice(POINTS, SUBSET, replace=False)) for _ in range(RELATION_TRIALS)]),
         doubled=rng.integers(0, POINTS, RELATION_TRIALS),
     )
+
+
+def with_task_columns(kernel: object, drawn: Probe) -> Probe:
+    """The same draws, each of which chooses a task in a column of the kernel that names tasks.
+
+    Raises:
+        SandboxFailure: when the kernel's program gives no tree.
+    """
+    columns = list(task_columns(kernel, drawn.dimension))
+    if not columns:
+        return drawn
+    points, extra = drawn.points.clone(), drawn.extra.clone()
+    for part in (points, extra):
+        part[..., columns] = with_tasks(kernel, torch.special.ndtr(part))[..., columns]
+    return replace(drawn, points=points, extra=extra)
 
 
 def trial_matrices(kernel: EmbeddedKernel, points: Tensor) -> Array:

@@ -1,6 +1,7 @@
 """The evidence ladder: a program climbs from T0 (executable) over T1 (a valid covariance on samples) to T2 (contract certified).
 
-T0: 8 trials of 12 points from N(0, I), for every declared input dimension, run and give finite matrices of the right shape.
+T0: 8 trials of 12 points from N(0, I), for every declared input dimension, run and give finite matrices of the right shape
+    (in a column that names tasks, the draw chooses one).
 T1: on each, asymmetry at most 1e-8 and smallest eigenvalue of the symmetric part at least -1e-8.
 T2: the source conforms to its contract, the kernel is assembled by trusted code, and five relations hold in 2 trials a dimension within 1.1e-7.
 
@@ -35,6 +36,7 @@ from kernaut.verification.relations import (
     relation_errors,
     stacked_embedding,
     trial_matrices,
+    with_task_columns,
 )
 
 Array = NDArray[np.float64]
@@ -153,6 +155,7 @@ def _executable(
         drawn = probe(seed, dimension)
         try:
             found |= {} if found else protections(kernel)
+            drawn = with_task_columns(kernel, drawn)
             result = _run(kernel, program, drawn)
         except KernautError as error:
             checks.append(Check("executable", False, f"In dimension {dimension} it {_state(error)}"))

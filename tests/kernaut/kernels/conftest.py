@@ -76,6 +76,47 @@ def closure_tree(parameters):
     return {"op": "sum", "children": [left, {"op": "base", "kind": "matern12", "lengthscale": 0.4}]}
 """
 
+SYSTEM = """
+import torch
+
+def state_space_matrices(parameters):
+    rate, pitch, zero = parameters["rate"], parameters["pitch"], torch.zeros(())
+    feedback = [[-0.4 * rate, 0.7, zero], [-pitch, -rate, 0.2], [zero, 0.9, -1.3]]
+    noise = torch.stack([torch.stack([0.3 * pitch, zero]), torch.stack([rate, pitch]), torch.stack([zero, rate**2])])
+    return feedback, noise, [0.9, 0.4, parameters["sight"]]
+"""
+
+NUMPY_SYSTEM = """
+import numpy as np
+
+def state_space_matrices(parameters):
+    rate = parameters["rate"]
+    return np.array([[0.0, 1.0], [-rate**2, -2.0 * rate]]), [0.0, 2.0 * rate**1.5], np.array([[1.0, 0.0]])
+"""
+
+TASKS = '''
+import torch
+
+WAVES = """
+import torch
+def feature_point(x, parameters):
+    angle = parameters["pitch"] * x.sum()
+    return torch.stack([torch.sin(angle), torch.cos(angle)])
+"""
+
+def coregionalization(parameters):
+    waves = {"name": "waves", "contract": "feature_map", "source": WAVES, "parameters": {"pitch": parameters["pitch"]}}
+    smooth = {"op": "base", "kind": "rq", "alpha": 1.6, "lengthscale": parameters["length"]}
+    kernel = {"op": "sum", "children": [{"op": "program", "candidate": waves}, smooth]}
+    factor = [[1.2, 0.0], [parameters["alike"], 0.7], [-0.4, parameters["alike"] ** 2]]
+    return {"factor": factor, "diagonal": [0.3, 0.0, parameters["length"]], "kernel": kernel}
+'''
+
+NUMPY_TASKS = """
+def coregionalization(parameters):
+    return {"factor": [1.1, -parameters["alike"]], "kernel": {"op": "base", "kind": "linear", "variance": 0.6}}
+"""
+
 PARAMETERS = {"slope": 0.6, "pitch": 1.9}
 WARPING = {"rate": 0.8, "height": 0.45, "pitch": 1.7}
 
@@ -106,6 +147,12 @@ PROGRAMS = {
     ),
     "closure": KernelProgram("tree", "closure", TREE, {"length": 0.9, "alpha": 1.6, "weight": 0.75}),
     "numpy_closure": KernelProgram("plain_tree", "closure", NUMPY_TREE, {"weight": 0.75}),
+    "state_space": KernelProgram("swing", "state_space", SYSTEM, {"rate": 0.8, "pitch": 2.3, "sight": -0.5}),
+    "numpy_state_space": KernelProgram("rough", "state_space", NUMPY_SYSTEM, {"rate": 1.7, "coordinate": 0}),
+    "coregionalized": KernelProgram("tasks", "coregionalized", TASKS, {"alike": 0.6, "pitch": 1.9, "length": 0.8}),
+    "numpy_coregionalized": KernelProgram(
+        "two_tasks", "coregionalized", NUMPY_TASKS, {"alike": 0.6, "task_column": 0, "task_values": [0.25, 0.75]}
+    ),
     "unverified": KernelProgram("own_matrix", "unverified", MATRIX, {"slope": 1.3}),
 }
 

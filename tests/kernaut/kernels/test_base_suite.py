@@ -10,7 +10,9 @@ import pytest
 import torch
 from gpytorch.test.base_kernel_test_case import BaseKernelTestCase
 
+from kernaut.kernels.inspection import with_tasks
 from kernaut.kernels.interpreter import interpret
+from kernaut.kernels.kernel import KernautKernel
 from kernaut.kernels.library import leaf
 from kernaut.program.program import KernelProgram
 
@@ -41,8 +43,11 @@ CONTRACTS = (
     "residual_input_transform",
     "closure",
     "numpy_closure",
+    "state_space",
+    "numpy_state_space",
     "unverified",
 )
+TASKS = ("coregionalized", "numpy_coregionalized")
 
 
 class Suite(BaseKernelTestCase):
@@ -98,4 +103,40 @@ class ContractSuite(Suite):
 for _name in CONTRACTS:
     globals()[f"Test_{_name}_program"] = type(
         f"Test_{_name}_program", (ContractSuite, unittest.TestCase), {"example": _name, "__module__": __name__}
+    )
+
+
+class Tasked(KernautKernel):
+    """A kernel of tasks that takes any numbers: those of its task column choose one."""
+
+    def forward(self, x1: Any, x2: Any, *args: Any, **kwargs: Any) -> Any:
+        active, self.active_dims = self.active_dims, None
+        try:
+            return super().forward(self._placed(x1), self._placed(x2), *args, **kwargs)
+        finally:
+            self.active_dims = active
+
+    def _placed(self, x: Any) -> Any:
+        place = self.form.tasks(self.theta().detach(), x.shape[-1])
+        chosen = with_tasks(self, torch.special.ndtr(x))
+        columns = torch.arange(x.shape[-1]) == next(iter(place))
+        return torch.where(columns, chosen, x)
+
+
+class TaskSuite(ContractSuite):
+    """The suite on kernels of tasks."""
+
+    @pytest.fixture(autouse=True)
+    def _with_programs(self, program: Callable[[str], KernelProgram]) -> None:
+        def make(**kwargs: Any) -> KernautKernel:
+            kernel = interpret(program(self.example), **kwargs)
+            kernel.__class__ = Tasked
+            return kernel
+
+        self.make = make
+
+
+for _name in TASKS:
+    globals()[f"Test_{_name}_program"] = type(
+        f"Test_{_name}_program", (TaskSuite, unittest.TestCase), {"example": _name, "__module__": __name__}
     )

@@ -86,7 +86,7 @@ def test_embeddings_select_active_columns_and_carry_the_batch_shape() -> None:
 
 def test_embedded_points_can_be_cut_and_gathered(program: Program, pool: SandboxPool) -> None:
     order = torch.tensor([3, 0, 0, 4])
-    for name in ("feature_map", "residual_input_transform", "closure", "unverified"):
+    for name in ("feature_map", "residual_input_transform", "closure", "state_space", "unverified"):
         kernel = interpret(program(name), pool=pool)
         embedding = kernel.embed(points(2, 6, 3))
         full = kernel.cross(embedding, embedding)
@@ -113,7 +113,7 @@ def test_copies_share_the_child_but_not_the_values(program: Program, pool: Sandb
 
 
 def test_pickles_carry_values_and_identity(program: Program, pool: SandboxPool) -> None:
-    for name in ("input_transform", "closure", "residual_feature_map", "numpy_feature_map"):
+    for name in ("input_transform", "closure", "residual_feature_map", "numpy_feature_map", "state_space"):
         kernel = interpret(program(name), pool=pool, active_dims=[1, 0])
         kernel.values.data *= 1.1
         x = points(4, 3)
@@ -172,7 +172,7 @@ def test_setting_values_and_calling_again_uses_them(program: Program, pool: Sand
 
 
 def test_gradients_reach_values_and_points_through_gpytorch(program: Program, pool: SandboxPool) -> None:
-    for name in ("feature_map", "input_transform", "closure", "spectral"):
+    for name in ("feature_map", "input_transform", "closure", "spectral", "state_space"):
         kernel = interpret(program(name), pool=pool)
         kernel.values.requires_grad_()
         x = points(4, 2).requires_grad_()
@@ -298,7 +298,7 @@ def test_upstream_sums_and_products_take_our_kernels(program: Program, pool: San
     assert isinstance(ours, KernautKernel)
 
 
-@pytest.mark.parametrize("name", ["feature_map", "input_transform", "closure", "additive_feature_map"])
+@pytest.mark.parametrize("name", ["feature_map", "input_transform", "closure", "additive_feature_map", "state_space"])
 def test_posteriors_are_differentiable_in_their_points(name: str, program: Program, pool: SandboxPool) -> None:
     kernel = interpret(program(name), pool=pool)
     x = points(12, 2)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from kernaut.kernels.inspection import task_columns
 from kernaut.kernels.interpreter import interpret
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.kernels.library import base_kernel
@@ -41,6 +42,8 @@ PROGRAMS = (
     "residual_feature_map",
     "residual_input_transform",
     "closure",
+    "state_space",
+    "coregionalized",
 )
 
 coordinates = st.floats(-2, 2, allow_nan=False).map(lambda value: round(value, 6))
@@ -53,6 +56,8 @@ def check(kernel: KernautKernel, X: np.ndarray, seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = len(X)
     X = np.concatenate([X, X[rng.integers(0, n, 1)]])
+    for column, values in task_columns(kernel, X.shape[1]).items():
+        X[:, column] = np.array(values)[np.floor(np.abs(X[:, column]) * 10).astype(int) % len(values)]
     embedding = kernel.embed(torch.from_numpy(X))
     full = kernel.cross(embedding, embedding).numpy()
     scale = max(np.abs(full).max(), 1.0)

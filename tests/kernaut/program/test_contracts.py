@@ -15,6 +15,8 @@ PUBLISHED = {
     "residual_feature_map": ("feature_point", ("x", "parameters"), "point", True, True),
     "residual_input_transform": ("transform_point", ("x", "parameters"), "point", True, True),
     "closure": ("closure_tree", ("parameters",), "tree", False, True),
+    "state_space": ("state_space_matrices", ("parameters",), "tree", False, True),
+    "coregionalized": ("coregionalization", ("parameters",), "tree", False, True),
     "unverified": ("kernel_matrix", ("x", "parameters"), "matrix", False, False),
 }
 
