@@ -16,10 +16,14 @@ import torch
 from kernaut.digest import thaw
 from kernaut.errors import InputError
 from kernaut.export import formulas
-from kernaut.kernels.closure import KnownPrograms
+from kernaut.kernels.closure import ClosureReader, KnownPrograms, Read, T
 from kernaut.kernels.component import Component
+from kernaut.kernels.coregionalized import CoregionalizedReader
+from kernaut.kernels.state_space import StateSpaceForm
 from kernaut.program.base_node import Array, Base, NumberReader
-from kernaut.program.closure import Node, Product, ProgramLeaf, Pullback, Scale, Sum, closure_node
+from kernaut.program.closure import Node, Product, ProgramLeaf, Pullback, Scale, Sum
+from kernaut.program.columns import coordinate_of, task_column_of, task_values_of
+from kernaut.program.linear_system import linear_system
 from kernaut.program.screening import screen
 
 SHARED = ("array_like", "differences", "distances", "scaled")
@@ -96,7 +100,11 @@ class Expressions:
                 "Expected a program of a contract that can be accepted. Got unverified, whose matrix nothing vouches for."
             )
         if program.contract == "closure":
-            return self.node(self._closed(leaf))
+            return self.node(self._answer(leaf, ClosureReader(self.programs)))
+        if program.contract == "state_space":
+            return self._state_space(leaf)
+        if program.contract == "coregionalized":
+            return self._coregionalized(leaf)
         values = self._component(leaf)
         if program.contract in ("feature_map", "additive_feature_map", "spectral"):
             return self._function(f"{values}(x) @ {values}(z).mT")
@@ -107,14 +115,34 @@ class Expressions:
         added = f"{bases[1]}({values}(x), {values}(z))" if len(bases) == 2 else f"{values}(x) @ {values}(z).mT"
         return self._function(f"{bases[0]}(x, z) + {float(weight)!r} ** 2 * ({added})")
 
-    def _closed(self, leaf: ProgramLeaf) -> Node:
-        """The tree that a closure program answers with at its parameters."""
+    def _state_space(self, leaf: ProgramLeaf) -> str:
+        """The system that a program answers with, in the coordinates that trusted code computes in."""
+        self.used.add("state_space")
+        found = self._answer(leaf, linear_system)
+        coordinate = coordinate_of(leaf.program.parameters)
+        system = StateSpaceForm(found, coordinate).system(torch.tensor(found.numbers(), dtype=torch.float64))
+        return self._function(
+            f"state_space(x, z, feedback={system.feedback.tolist()!r}, left={system.left.tolist()!r}, "
+            f"right={system.right.tolist()!r}, width={system.width!r}, coordinate={coordinate!r})"
+        )
+
+    def _coregionalized(self, leaf: ProgramLeaf) -> str:
+        """The covariance of tasks that a program answers with, times its kernel."""
+        self.used |= {"coregionalized", "task"}
+        found = self._answer(leaf, CoregionalizedReader(self.programs))
+        values = task_values_of(leaf.program.parameters) or tuple(float(task) for task in range(found.tasks))
+        return self._function(
+            f"coregionalized({self.node(found.child)}, x, z, covariance={found.covariance()!r}, "
+            f"column={task_column_of(leaf.program.parameters)}, values={list(values)!r})"
+        )
+
+    def _answer(self, leaf: ProgramLeaf, read: Read[T]) -> T:
+        """What a program that is called with its parameters alone answers at them."""
         component = Component(leaf.program, leaf.floats)
         try:
             row = torch.tensor(leaf.numbers()[: len(leaf.floats)], dtype=torch.float64)
             structure, values = component.tree(row)
-            reader = NumberReader(values.tolist())
-            return closure_node(json.loads(structure), reader=reader, resolve=self.programs)
+            return read(json.loads(structure), NumberReader(values.tolist()))
         finally:
             component.close()
 

@@ -1,7 +1,7 @@
-"""Library leaves in array code that NumPy and torch both run; exported modules carry the source text of the functions they use.
+"""Kernels in array code that NumPy and torch both run; exported modules carry the source text of the functions they use.
 
-Everything takes ``... x n x d`` and ``... x m x d`` points and gives ``... x n x m`` covariances.  An exported module sets ``xp`` to its array library and
-``array_like`` to what makes an array of it; here both are NumPy's.  Formulas as in :data:`kernaut.program.leaves.LEAF_KINDS`; the library proper is
+Everything takes ``... x n x d`` and ``... x m x d`` points and gives ``... x n x m`` covariances.  An exported module sets ``xp`` to its array library, and
+``array_like`` and ``joined`` to what makes and joins arrays of it; here all are NumPy's.  Formulas as in :data:`kernaut.program.leaves.LEAF_KINDS`; the library proper is
 :mod:`kernaut.kernels`, which these are tested against.
 """
 
@@ -17,6 +17,11 @@ import numpy as xp
 def array_like(values: Any, x: Any) -> Any:
     """Numbers as a float64 array beside ``x``."""
     return np.asarray(values, dtype=np.float64)
+
+
+def joined(*parts: Any) -> Any:
+    """Columns side by side."""
+    return np.concatenate(parts, axis=-1)
 
 
 def differences(x: Any, z: Any) -> Any:
@@ -136,3 +141,56 @@ def rff(
     omega, bias = array_like(omega, x), array_like(bias, x)
     left, right = (xp.cos((points / lengthscale) @ omega.mT + bias) for points in (x, z))
     return variance * (2.0 / len(bias)) * (left @ right.mT)
+
+
+def state_space(
+    x: Any,
+    z: Any,
+    feedback: list[list[float]],
+    left: list[float],
+    right: list[float],
+    width: float,
+    coordinate: Any = None,
+) -> Any:
+    """k(0) prod_i k(|x_i - z_i|)/k(0) for k(t) = left exp(feedback t) right, by Taylor's series around knots."""
+    if coordinate is not None:
+        x, z = x[..., coordinate, None], z[..., coordinate, None]
+    steps = xp.abs(differences(x, z)) / width
+    move = array_like(feedback, x) * width
+    power = one = xp.eye(len(left), dtype=xp.float64)
+    for order in range(24, 0, -1):
+        power = one + move @ power / order
+    rows, gone, reach = array_like(left, x)[:, None], False, 0.0 if 0 in steps.shape else float(steps.max())
+    while rows.shape[-1] <= reach + 1.0 and not gone:
+        if rows.shape[-1] >= 2**18:
+            raise ValueError("Expected fast and slow states closer together, or inputs in another unit.")
+        rows = joined(rows, power.T @ rows)
+        power = power @ power
+        gone = float(xp.abs(power).max()) < 1e-20
+    rows = joined(rows, 0.0 * rows[:, :1]) if gone else rows
+    column, pieces = array_like(right, x), []
+    for order in range(1, 17):
+        pieces.append(column @ rows)
+        column = move @ column / order
+    place = xp.searchsorted(xp.arange(rows.shape[-1] - 1, dtype=xp.float64) + 0.5, steps)  # the nearest knot
+    away = xp.clip(steps - place, -1.0, 1.0)
+    value = pieces[-1][place]
+    for piece in reversed(pieces[:-1]):
+        value = value * away + piece[place]
+    return pieces[0][0] * (value / pieces[0][0]).prod(-1)
+
+
+def coregionalized(kernel: Any, x: Any, z: Any, covariance: list[list[float]], column: int, values: list[float]) -> Any:
+    """covariance_ij kernel(x, z) for points of the tasks i and j, which one column names."""
+    i, j = task(x, column, values), task(z, column, values)
+    place = column % x.shape[-1]
+    x, z = (joined(points[..., :place], points[..., place + 1 :]) for points in (x, z))
+    return array_like(covariance, x)[i[..., :, None], j[..., None, :]] * kernel(x, z)
+
+
+def task(x: Any, column: int, values: list[float]) -> Any:
+    """The number of each point's task."""
+    gaps = xp.abs(x[..., column, None] - array_like(values, x))
+    if not bool((xp.amin(gaps, -1) <= 1e-6).all()):
+        raise ValueError(f"Expected column {column} to hold one of {values}, which name tasks. Got something else.")
+    return gaps.argmin(-1)

@@ -70,7 +70,7 @@ def export_kernel(
         "from __future__ import annotations",
         "\n".join(["import math", "from typing import Any", "", *sorted(imports, key=lambda line: line.split()[1])]),
         f"PROVENANCE = {json.loads(canonical_json(facts))!r}",
-        _closure_source(program),
+        _closed_source(program),
         f"xp = {'torch' if backend == 'torch' else 'np'}",
         *helpers,
         expressions.shared_source(),
@@ -102,11 +102,12 @@ def _docstring(program: KernelProgram, to: str) -> str:
     return "\n".join(lines)
 
 
-def _closure_source(program: KernelProgram) -> str:
-    """A closure's source stays beside the closed form that it gave; it is not run again."""
-    if program.contract != "closure":
+def _closed_source(program: KernelProgram) -> str:
+    """The source of a program that gave a closed form stays beside it; it is not run again."""
+    if program.rules.calling != "tree":
         return ""
-    return f"CLOSURE_SOURCE = {program.source!r}\nCLOSURE_PARAMETERS = {thaw(program.parameters)!r}"
+    name = program.contract.upper()
+    return f"{name}_SOURCE = {program.source!r}\n{name}_PARAMETERS = {thaw(program.parameters)!r}"
 
 
 def _covariance(top: str) -> str:

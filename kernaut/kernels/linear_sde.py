@@ -71,12 +71,12 @@ class LinearSDE:
         self._reach = 0.0
 
     def covariance(self, lags: Tensor) -> Tensor:
-        """k at lags of any shape, >= 0.
+        """Covariances at lags of any shape, >= 0.
 
         Raises:
             SandboxFailure: where the system is too fast for the largest lag.
         """
-        largest = float(lags.detach().amax()) if lags.numel() else 0.0
+        largest = float(lags.detach().nan_to_num(0.0, posinf=math.inf).amax()) if lags.numel() else 0.0
         return piecewise(lags, self.knots(largest).to(lags.device), self.width)
 
     def knots(self, largest: float) -> Tensor:
@@ -85,7 +85,7 @@ class LinearSDE:
         Raises:
             SandboxFailure: where more than 2^18 would be needed.
         """
-        needed = largest / self.width if math.isfinite(largest) else 0.0
+        needed = largest / self.width
         if self._knots is not None and needed <= self._reach:
             return self._knots
         power = torch.linalg.matrix_exp(self.feedback * self.width)

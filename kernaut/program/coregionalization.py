@@ -41,6 +41,15 @@ class Coregionalization:
         """Number of tasks, t."""
         return self.factor.shape[0]
 
+    def covariance(self) -> list[list[float]]:
+        """W = L L^T + diag(v), ``t x t``."""
+        width = 1 if len(self.factor.shape) == 1 else self.factor.shape[1]
+        rows = [self.factor.values[start : start + width] for start in range(0, len(self.factor.values), width)]
+        found = [[sum(a * b for a, b in zip(left, right, strict=True)) for right in rows] for left in rows]
+        for task, own in enumerate(() if self.diagonal is None else self.diagonal.values):
+            found[task][task] += own
+        return found
+
     def numbers(self) -> tuple[float, ...]:
         """L by rows, v, then the child's numbers."""
         own = self.factor.values + (() if self.diagonal is None else self.diagonal.values)

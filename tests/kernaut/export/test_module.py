@@ -50,6 +50,22 @@ def closure_tree(parameters):
             {"op": "pullback", "matrix": [[1.0], [-0.5], [0.25]], "child": {"op": "base", "kind": "rff", "features": 5, "seed": 3}}},
     ]}
 """
+SPRING = """import torch
+
+def state_space_matrices(parameters):
+    pull = parameters["pull"]
+    zero = torch.zeros_like(pull)
+    feedback = torch.stack([torch.stack([zero, zero + 1.0]), torch.stack([-pull, -0.3 * torch.sqrt(pull)])])
+    return feedback, [0.0, 2.5], [1.0, 0.05]
+"""
+SENSORS = """import torch
+
+def coregionalization(parameters):
+    swing = {"op": "program", "candidate": %s}
+    kernel = {"op": "sum", "children": [swing, {"op": "base", "kind": "matern32", "lengthscale": 0.6}]}
+    return {"factor": [[1.0, 0.2], [parameters["alike"], 0.4]], "diagonal": [0.0, 0.3], "kernel": kernel}
+"""
+SWING = {"name": "spring", "contract": "state_space", "source": SPRING, "parameters": {"pull": 90.0}, "parents": []}
 INNER = {
     "name": "waves",
     "contract": "feature_map",
@@ -80,6 +96,14 @@ PROGRAMS = {
     "bump": KernelProgram("bump", "additive_feature_map", BUMP, {"decay": 1.2}),
     "steps": KernelProgram("steps", "input_transform", STEPS, {"slope": 1.7}),
     "tones": KernelProgram("tones", "spectral", TONES, {"rate": 1.3, "last": 0.2}),
+    "spring": KernelProgram("spring", "state_space", SPRING, {"pull": 90.0}),
+    "line": KernelProgram("line", "state_space", SPRING, {"pull": 2e4, "coordinate": -2}),
+    "sensors": KernelProgram(
+        "sensors",
+        "coregionalized",
+        SENSORS % json.dumps(SWING),
+        {"alike": 0.7, "task_column": 1, "task_values": [0.25, 1.0]},
+    ),
     "tree": KernelProgram("tree", "closure", TREE % json.dumps(INNER), {"weight": 0.35}),
 }
 NUMPY = KernelProgram("plain", "feature_map", PLAIN, {"a": 0.7})
@@ -129,6 +153,7 @@ def test_exported_modules_agree_where_kernaut_is_not_installed(tmp_path: Path) -
     rng = np.random.default_rng(0)
     x, z = rng.uniform(size=(6, 3)), rng.uniform(size=(4, 3))
     z[0] = x[3]
+    x[:, 1], z[:, 1] = rng.choice([0.25, 1.0], 6), rng.choice([0.25, 1.0], 4)
     np.savez(tmp_path / "points.npz", x=x, z=z)
     wanted = [(name, target) for name in PROGRAMS for target in ("gpytorch", "numpy")]
     wanted += [("dwf", "sklearn"), ("tree", "botorch"), ("plain", "numpy"), ("plain", "sklearn")]
@@ -170,3 +195,5 @@ def test_the_source_stands_in_the_module_as_it_was_written() -> None:
     assert PROGRAMS["dwf"].id in text
     tree = export_kernel(PROGRAMS["tree"], "numpy", dimension=3)
     assert "CLOSURE_SOURCE" in tree
+    assert "STATE_SPACE_SOURCE" in export_kernel(PROGRAMS["spring"], "botorch")
+    assert "COREGIONALIZED_PARAMETERS = {'alike': 0.7" in export_kernel(PROGRAMS["sensors"], "numpy")
