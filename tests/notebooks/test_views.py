@@ -52,6 +52,7 @@ def test_the_playground_shows_that_samples_are_no_proof(tmp_path: Path) -> None:
     lowest = report["smallest eigenvalues"]
     assert lowest["gaussian"] > -1e-8 and lowest["far_bump"] < -0.1 and lowest["hard_edge"] < -0.1
     assert set(report["tiers"].values()) == {"T1", "T2"} and report["tiers"]["unverified"] == "T1"
+    assert report["task correlations"][0][1] > 0.5 > 0.0 > report["task correlations"][0][2]
     require_pictures(result, 10)
 
 

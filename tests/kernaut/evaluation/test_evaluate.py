@@ -57,6 +57,38 @@ def test_numpy_and_torch_forms_of_a_program_agree() -> None:
         np.testing.assert_allclose(list(one.scores.values()), list(two.scores.values()), rtol=1e-8)
 
 
+def test_a_state_space_scores_as_the_kernel_it_is() -> None:
+    system = """
+import torch
+
+def state_space_matrices(parameters):
+    rate = 5.0**0.5 / parameters["lengthscale"]
+    feedback = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-(rate**3), -3.0 * rate**2, -3.0 * rate]]
+    return feedback, [0.0, 0.0, torch.sqrt(16.0 / 3.0 * rate**5)], [1.0, 0.0, 0.0]
+"""
+    first = "import torch\n\ndef transform_point(x, parameters):\n    return x[:1]\n"
+    base = {"base_kernel": {"kind": "matern52", "lengthscale": 0.3}}
+    setting = Setting("bbo", "validation", 2, bo_steps=2, candidates=8)
+    ours, theirs = (
+        evaluate(program_subject(program), setting)
+        for program in (
+            KernelProgram("system", "state_space", system, {"lengthscale": 0.3, "coordinate": 0}),
+            KernelProgram("first", "input_transform", first, base),
+        )
+    )
+    for one, two in zip((*ours.predictive, *ours.rollouts), (*theirs.predictive, *theirs.rollouts), strict=True):
+        assert one.scores is not None
+        assert two.scores is not None
+        np.testing.assert_allclose(list(one.scores.values()), list(two.scores.values()), rtol=1e-8)
+
+
+def test_tasks_where_there_are_none_are_failures() -> None:
+    source = "def coregionalization(parameters):\n    return {'factor': [1.0, 0.5], 'kernel': {'op': 'base', 'kind': 'rbf'}}\n"
+    found = evaluate(program_subject(KernelProgram("tasks", "coregionalized", source)), Setting("bbo", "train", 1))
+    assert {outcome.state for outcome in found.predictive} == {"failed"}
+    assert all("to name one of 2 tasks" in (outcome.reason or "") for outcome in found.predictive)
+
+
 @pytest.mark.parametrize(("program", "state"), [(SLEEPER, "failed"), (REFUSED, "refused")])
 def test_failures_are_outcomes(program: KernelProgram, state: str) -> None:
     setting = Setting("bbo", "train", 2, bo_steps=2, candidates=8)

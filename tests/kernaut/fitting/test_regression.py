@@ -59,6 +59,31 @@ def test_tuning_climbs_within_the_declared_range(data: tuple[np.ndarray, np.ndar
         fit(leaf("rbf"), X, y, tune=True)
 
 
+SENSORS = """import torch
+
+def coregionalization(parameters):
+    alike = parameters["alike"]
+    smooth = {"op": "base", "kind": "matern52", "lengthscale": 0.3}
+    return {"factor": [[1.0, 0.0], [alike, torch.sqrt(1.0 - alike**2)]], "kernel": smooth}
+"""
+
+
+def test_a_sparse_sensor_learns_from_a_dense_one() -> None:
+    rng = np.random.default_rng(1)
+    dense, sparse, new = np.linspace(20.0, 80.0, 40), np.array([22.0, 35.0, 77.0]), np.linspace(25.0, 75.0, 20)
+    X = np.column_stack([np.r_[dense, sparse], np.r_[np.zeros(40), np.ones(3)]])
+    y = np.r_[np.sin(dense / 7.0), -0.8 * np.sin(sparse / 7.0)] + 0.02 * rng.normal(size=43)
+    space = parameter_space({"alike": {"type": "float", "scale": "linear", "lower": -0.99, "upper": 0.99}})
+    program = KernelProgram("sensors", "coregionalized", SENSORS, {"alike": 0.0}, space=space)
+    asked = np.column_stack([new, np.ones(20)])
+    apart, together = fit(program, X, y), fit(program, X, y, tune=True)
+    assert together.parameters()["alike"] < -0.9
+    error = [np.abs(one.predict(asked).mean + 0.8 * np.sin(new / 7.0)).mean() for one in (apart, together)]
+    assert error[1] < 0.4 * error[0]
+    with pytest.raises(InputError, match="to name one of 2 tasks"):
+        together.predict(np.column_stack([new, np.full(20, 0.5)]))
+
+
 def test_data_that_cannot_be_fitted(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     with pytest.raises(InputError, match="60 finite targets"):

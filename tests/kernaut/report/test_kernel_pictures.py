@@ -8,6 +8,7 @@ from kernaut.errors import InputError
 from kernaut.kernels.interpreter import interpret
 from kernaut.kernels.library import leaf
 from kernaut.program.program import KernelProgram
+from kernaut.program.templates import template
 from kernaut.report.kernel_pictures import VIEWS, Look, view_picture
 
 INDEFINITE = KernelProgram(
@@ -23,6 +24,19 @@ def test_every_view_is_an_svg_with_words_and_repeats_itself(view: str) -> None:
     assert len(first.alt) > 40
     root = ET.fromstring(first.svg)
     assert root.attrib["aria-label"] == first.alt
+
+
+@pytest.mark.parametrize("contract", ["state_space", "coregionalized"])
+def test_systems_and_tasks_have_every_picture(contract: str) -> None:
+    kernel = interpret(template(contract))
+    for view in VIEWS:
+        if contract == "coregionalized" and view == "spectrum":
+            with pytest.raises(InputError, match="stationary kernel"):
+                view_picture(view, kernel, Look(2))
+        else:
+            assert len(view_picture(view, kernel, Look(2)).alt) > 40
+    assert len(view_picture("functions it expects", kernel, Look(1)).alt) > 40
+    kernel.close()
 
 
 def test_another_lengthscale_is_another_picture_with_the_same_noise() -> None:

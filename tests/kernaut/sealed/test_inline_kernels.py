@@ -24,11 +24,19 @@ SPECTRAL = (
     "import numpy as np\n\ndef spectral_components(input_dimension, parameters):\n"
     "    return np.ones((2, input_dimension)) * parameters['a'], np.array([1.0, 2.0])\n"
 )
+STATES = "def state_space_matrices(parameters):\n    return [[-parameters['a']]], [1.3], [0.7]\n"
+TASKS = (
+    "def coregionalization(parameters):\n"
+    "    kernel = {'op': 'base', 'kind': 'rbf', 'lengthscale': parameters['a']}\n"
+    "    return {'factor': [0.4, 1.1], 'kernel': kernel}\n"
+)
 RECORDS: dict[str, dict[str, Any]] = {
     "numpy": {"name": "n", "contract": "feature_map", "source": NUMPY, "parameters": {"a": 0.5}},
     "torch": {"name": "t", "contract": "feature_map", "source": TORCH, "parameters": {"a": 0.5}},
     "tree": {"name": "c", "contract": "closure", "source": TREE, "parameters": {"a": 0.5}},
     "torch tree": {"name": "d", "contract": "closure", "source": "import torch\n\n" + TREE, "parameters": {"a": 0.5}},
+    "states": {"name": "s", "contract": "state_space", "source": "import torch\n\n" + STATES, "parameters": {"a": 0.5}},
+    "tasks": {"name": "s", "contract": "coregionalized", "source": TASKS, "parameters": {"a": 0.5}},
     "spectral": {"name": "s", "contract": "spectral", "source": SPECTRAL, "parameters": {"a": 0.5}},
 }
 
@@ -44,6 +52,8 @@ def as_in_the_template() -> Any:
 @pytest.mark.parametrize("kind", RECORDS)
 def test_the_same_kernel_as_in_the_sandbox(kind: str, rng: np.random.Generator) -> None:
     x, z = rng.uniform(size=(5, 2)), rng.uniform(size=(3, 2))
+    if kind == "tasks":
+        x[:, 1], z[:, 1] = [0.0, 1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0]
     inline = cross_gram(kernel_of(RECORDS[kind], pool=InlinePool()), x, z)
     np.testing.assert_array_equal(inline, cross_gram(kernel_of(RECORDS[kind]), x, z))
     if kind in ("numpy", "torch"):

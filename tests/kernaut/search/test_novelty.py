@@ -6,8 +6,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
+from kernaut.kernels.interpreter import interpret
 from kernaut.kernels.library import base_kernel
+from kernaut.program.templates import template
 from kernaut.search.novelty import DIMENSIONS, band, distance, fingerprint, fingerprint_points, nearest
 
 
@@ -66,3 +69,15 @@ def test_nearest_takes_the_smallest_distance_and_the_first_on_a_tie() -> None:
 )
 def test_bands(value: float, name: str) -> None:
     assert band(value) == name
+
+
+def test_a_kernel_of_tasks_has_a_fingerprint_of_its_own() -> None:
+    kernel = interpret(template("coregionalized"))
+    found = fingerprint(kernel)
+    points = fingerprint_points()[1].clone()
+    points[:, -1] = torch.floor(3.0 * points[:, -1])
+    embedding = kernel.embed(points)
+    centring = np.eye(16) - 1.0 / 16
+    expected = centring @ kernel.cross(embedding, embedding).detach().numpy() @ centring
+    np.testing.assert_allclose(found[1], expected / np.linalg.norm(expected), rtol=0, atol=1e-12)
+    kernel.close()

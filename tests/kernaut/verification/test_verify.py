@@ -8,11 +8,13 @@ import torch
 
 import kernaut.verification.verify as module
 from kernaut.errors import InputError, SandboxFailure
+from kernaut.kernels.library import leaf
 from kernaut.program.program import KernelProgram
 from kernaut.sandbox.child import Child
 from kernaut.sandbox.limits import Limits
 from kernaut.sandbox.pool import SandboxPool
 from kernaut.verification.evidence import Evidence
+from kernaut.verification.relations import probe, with_task_columns
 from kernaut.verification.verify import verify
 
 FEATURES = """
@@ -52,6 +54,19 @@ def closure_tree(parameters):
     leaf = {"op": "base", "kind": "rbf", "lengthscale": parameters["rate"]}
     return {"op": "sum", "children": [leaf, {"op": "scale", "weight": 0.25, "child": {"op": "base", "kind": "linear"}}]}
 """,
+    "state_space": """
+import torch
+
+def state_space_matrices(parameters):
+    return [[-parameters["rate"], 0.4], [0.0, -0.3]], [[0.2, 0.0], [parameters["rate"], 1.0]], [1.0, -0.5]
+""",
+    "coregionalized": """
+import torch
+
+def coregionalization(parameters):
+    kernel = {"op": "base", "kind": "rq", "lengthscale": parameters["rate"]}
+    return {"factor": [[1.0], [-0.5], [0.2], [0.0]], "diagonal": [0.0, 0.3, 0.1, 0.7], "kernel": kernel}
+""",
 }
 NUMPY = {
     "feature_map": """
@@ -65,6 +80,16 @@ import numpy as np
 
 def spectral_components(input_dimension, parameters):
     return parameters["rate"] * np.eye(input_dimension), np.ones(input_dimension)
+""",
+    "state_space": """
+import numpy as np
+
+def state_space_matrices(parameters):
+    return -parameters["rate"] * np.eye(2) + np.eye(2, k=1), np.ones(2), np.array([[1.0, 0.0]])
+""",
+    "coregionalized": """
+def coregionalization(parameters):
+    return {"factor": [1.0, parameters["rate"]], "kernel": {"op": "base", "kind": "linear"}}
 """,
 }
 
@@ -177,6 +202,37 @@ def test_a_tree_that_breaks_a_rule_is_refused(pool: SandboxPool) -> None:
     evidence = check(pool, "closure", source)
     assert (evidence.tier, evidence.checks[0].passed) == ("none", False)
     assert "kind" in (evidence.reason or "")
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "words"),
+    [
+        (-0.1, 1.0, "stable F"),
+        (0.0, 1.0, "stable F"),
+        (1.0, 0.0, "L that does not vanish"),
+    ],
+)
+def test_a_system_without_a_covariance_reaches_no_tier(
+    pool: SandboxPool, rate: float, noise: float, words: str
+) -> None:
+    source = "def state_space_matrices(parameters):\n    return [[-parameters['rate']]], [parameters['noise']], [1.0]\n"
+    evidence = check(pool, "state_space", source, rate=rate, noise=noise)
+    assert (evidence.tier, evidence.checks[-1].name) == ("none", "executable")
+    assert words in (evidence.reason or "")
+
+
+def test_points_of_a_verification_name_every_task_and_change_nothing_else(pool: SandboxPool) -> None:
+    source = ACCEPTED["coregionalized"]
+    kernel = module.interpret(program("coregionalized", source, task_column=1, task_values=[0, 10, 20, 30]), pool=pool)
+    plain = probe(3, 3)
+    placed = with_task_columns(kernel, plain)
+    assert sorted(set(placed.points[..., 1].flatten().tolist())) == [0.0, 10.0, 20.0, 30.0]
+    assert torch.equal(placed.points[..., [0, 2]], plain.points[..., [0, 2]])
+    assert set(placed.extra[..., 1].flatten().tolist()) <= {0.0, 10.0, 20.0, 30.0}
+    assert with_task_columns(leaf("rbf"), plain) is plain
+    evidence = check(pool, "coregionalized", source, 2, 3, task_column=2)
+    assert "In dimension 2" in (evidence.reason or "")
+    kernel.close()
 
 
 @pytest.mark.parametrize("contract", list(ACCEPTED))
