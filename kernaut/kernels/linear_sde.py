@@ -76,7 +76,9 @@ class LinearSDE:
         Raises:
             SandboxFailure: where the system is too fast for the largest lag.
         """
-        largest = float(lags.detach().nan_to_num(0.0, posinf=math.inf).amax()) if lags.numel() else 0.0
+        largest = float(lags.detach().amax()) if lags.numel() else 0.0
+        if math.isnan(largest):
+            return torch.where(lags.isnan(), lags, self.covariance(lags.nan_to_num(0.0, posinf=math.inf)))
         return piecewise(lags, self.knots(largest).to(lags.device), self.width)
 
     def knots(self, largest: float) -> Tensor:

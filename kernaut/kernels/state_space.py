@@ -51,22 +51,19 @@ class StateSpaceForm(Form):
 
     def cross(self, a: Embedding, b: Embedding, theta: Tensor) -> Tensor:
         """The product over coordinates; its gradient at coincident points, where there may be a kink, is 0."""
-        lags = [(left - right.mT).abs() for left, right in zip(a[0].split(1, -1), b[0].split(1, -1), strict=True)]
-        if not lags:
-            batch = broadcast(a[0].shape[:-2], b[0].shape[:-2], theta.shape[:-1])
-            shape = (*batch, a[0].shape[-2], b[0].shape[-2])
-            return self._variances(theta)[..., None, None].expand(shape)
+        batch = broadcast(a[0].shape[:-2], b[0].shape[:-2], theta.shape[:-1])
+        if not a[0].shape[-1]:
+            variances = self._variances(theta)[..., None, None]
+            return variances.expand(*batch, a[0].shape[-2], b[0].shape[-2])
         if theta.dim() == 1:
-            return self._product(self.system(theta), torch.stack(lags))
-        together = torch.stack(lags)
-        batch = broadcast(theta.shape[:-1], together.shape[1:-2])
-        together = together.expand(len(lags), *batch, *together.shape[-2:]).flatten(1, -3)
+            return self._product(self.system(theta), a[0], b[0])
+        left, right = (side[0].expand(*batch, *side[0].shape[-2:]).flatten(0, -3) for side in (a, b))
         rows = rows_of(theta)
         label = torch.arange(len(rows)).reshape(theta.shape[:-1]).expand(batch).reshape(-1)
         groups = [torch.nonzero(label == index)[:, 0] for index in range(len(rows))]
-        found = [self._product(self.system(row), together[:, own]) for row, own in zip(rows, groups, strict=True)]
+        found = [self._product(self.system(row), left[own], right[own]) for row, own in zip(rows, groups, strict=True)]
         order = torch.argsort(torch.cat(groups))
-        return torch.cat(found)[order].reshape(*batch, *together.shape[-2:])
+        return torch.cat(found)[order].reshape(*batch, left.shape[-2], right.shape[-2])
 
     def diagonal(self, a: Embedding, theta: Tensor) -> Tensor:
         """The variance, at every point."""
@@ -77,12 +74,14 @@ class StateSpaceForm(Form):
         """Always."""
         return True
 
-    def _product(self, system: LinearSDE, lags: Tensor) -> Tensor:
-        """``d x ... x n x m`` lags to ``... x n x m`` covariances."""
-        first, *others = system.covariance(lags).unbind()
-        for other in others:
-            first = first * (other / system.variance.to(lags.device))
-        return first
+    def _product(self, system: LinearSDE, a: Tensor, b: Tensor) -> Tensor:
+        """Covariances ``... x n x m`` of coordinates ``... x n x c`` and ``... x m x c``."""
+        result: Tensor | None = None
+        for place in range(a.shape[-1]):
+            found = system.covariance((a[..., :, None, place] - b[..., None, :, place]).abs())
+            result = found if result is None else result * (found / system.variance.to(found.device))
+        assert result is not None
+        return result
 
     def _variances(self, theta: Tensor) -> Tensor:
         found = [self.system(row).variance for row in rows_of(theta)]
