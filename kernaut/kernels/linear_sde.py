@@ -6,7 +6,7 @@ section 2; Solin and Sarkka, 2014, section 2).  Any F, L, H with F stable give a
 The state is first brought to coordinates in which its covariance, under a trace of further noise, is the identity.  There F + F^T <= 0, so
 that exp(F t) never grows, whatever the state was written in; defective matrices, such as Matern's, need no case of their own.  Then k and its
 derivatives are had at knots 1/|F| apart from powers of one matrix exponential, and Taylor's series of 16 terms serves the lags around each:
-its remainder is below 2^-16/16! = 7e-19.  A matrix of 500 x 500 lags takes a few milliseconds, however many states there are.
+its remainder is below 2^-16/16! = 7e-19.  The cost of a matrix of lags does not depend on the number of states.
 """
 
 from __future__ import annotations
