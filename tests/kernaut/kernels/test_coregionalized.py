@@ -48,6 +48,11 @@ def closure_tree(parameters):
     inner = {"op": "program", "candidate": parameters["inner"]}
     return {"op": "sum", "children": [inner, {"op": "pullback", "matrix": parameters["matrix"], "child": inner}]}
 """
+ONLY_PULLBACK = """
+def closure_tree(parameters):
+    inner = {"op": "program", "candidate": parameters["inner"]}
+    return {"op": "pullback", "matrix": parameters["matrix"], "child": inner}
+"""
 
 
 def tasks(source: str = PLAIN, **parameters: object) -> KernelProgram:
@@ -197,6 +202,9 @@ def test_tasks_are_found_through_closures_and_their_columns(pool: SandboxPool) -
     placed = with_tasks(outer, torch.tensor([[0.1, 0.34, 0.2], [0.5, 1.0, 0.6], [0.7, 0.0, 0.9]], dtype=torch.float64))
     assert placed[:, 1].tolist() == [1.0, 2.0, 0.0]
     assert placed[:, 0].tolist() == [0.1, 0.5, 0.7]
+    through = {"inner": tasks().to_json(), "matrix": [[0.0, 1.0], [0.5, 0.0], [0.7, 0.0]]}
+    only = KernelProgram("only", "closure", ONLY_PULLBACK, through)
+    assert task_columns(interpret(only, pool=pool), 3) == {0: (0.0, 1.0, 2.0)}
     turned = [[0.0, 0.6, 0.3], [0.0, 0.8, 0.0], [1.0, 0.0, 0.0]]
     mixed = KernelProgram("mixed", "closure", CLOSURE, {"inner": inner, "matrix": turned})
     with pytest.raises(InputError, match="to name one of 3 tasks"):

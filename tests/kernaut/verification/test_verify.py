@@ -226,7 +226,9 @@ def test_points_of_a_verification_name_every_task_and_change_nothing_else(pool: 
     kernel = module.interpret(program("coregionalized", source, task_column=1, task_values=[0, 10, 20, 30]), pool=pool)
     plain = probe(3, 3)
     placed = with_task_columns(kernel, plain)
-    assert sorted(set(placed.points[..., 1].flatten().tolist())) == [0.0, 10.0, 20.0, 30.0]
+    named = placed.points[..., 1].flatten().tolist()
+    assert all(10 < named.count(task) < 40 for task in (0.0, 10.0, 20.0, 30.0))
+    assert len(named) == sum(map(named.count, (0.0, 10.0, 20.0, 30.0)))
     assert torch.equal(placed.points[..., [0, 2]], plain.points[..., [0, 2]])
     assert set(placed.extra[..., 1].flatten().tolist()) <= {0.0, 10.0, 20.0, 30.0}
     assert with_task_columns(leaf("rbf"), plain) is plain
