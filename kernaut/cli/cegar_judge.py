@@ -15,6 +15,7 @@ from kernaut.cli.cegar_options import (
     TestOption,
     campaign_named,
     pinned,
+    require_concerned,
 )
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
 from kernaut.cli.outcome import Resumable, command_line
@@ -51,6 +52,7 @@ def judge(
     from kernaut.operators.rules import assess
 
     require_writable(out)
+    require_concerned(ctx, domain)
     settings = read_config(config, for_models=True)
     model = model_of(settings, ready=False)
     if model is None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernaut.operators.domain import Domain
     from kernaut.operators.domains import DomainOptions
     from kernaut.operators.lift_author import LiftAuthor
+    from kernaut.operators.loop import LoopOptions
 
 DomainOption = Annotated[str, typer.Option("--domain", metavar="NAME", help="code, kernels, or an installed one.")]
 CampaignOption = Annotated[
@@ -55,14 +56,21 @@ OptionsOption = Annotated[
     typer.Option("--options", metavar="JSON", help="Keyword arguments of an installed domain, as a JSON object."),
 ]
 CacheOption = Annotated[
-    Path | None, typer.Option("--cache", metavar="DIR", help="code: banks and verdicts. [default: the user's cache]")
+    Path | None,
+    typer.Option("--cache", metavar="DIR", help="code, kernels: banks and verdicts. [default: the user's cache]"),
 ]
-VotesOption = Annotated[int, typer.Option("--votes", help="How many operators of a rule must flag, 1 to 4.")]
 RuleVotesOption = Annotated[
     str,
     typer.Option("--votes", metavar="M", help="How many operators must flag, 1 to 4; best chooses on training labels."),
 ]
 MostOption = Annotated[int, typer.Option("--most", help="Most operators of a rule, at most 6.")]
+
+_OWN = {
+    "code": ("tasks", "samples", "visible", "limit", "split_seed", "transfer", "transfer_samples"),
+    "code kernels": ("cache",),
+    "kernels": ("benchmark", "train", "validation", "test", "kernels"),
+}
+"""Parameters of commands that concern one domain alone."""
 
 
 def campaign_named(campaign: str | None, domain: str, arm: str) -> str:
@@ -70,8 +78,28 @@ def campaign_named(campaign: str | None, domain: str, arm: str) -> str:
     return campaign or f"cegar-{domain}-{arm}"
 
 
-def offline_author(aim: str | None, domain: str, min_helped: int) -> OfflineAuthor | LiftAuthor:
-    """The offline author of an aim.
+def require_concerned(ctx: typer.Context, domain: str) -> None:
+    """Check that no option on the command line belongs to another domain.
+
+    Raises:
+        InputError: naming the first that does.
+    """
+    for owners, names in _OWN.items():
+        for name in names if domain not in owners.split() else ():
+            if given(ctx, name):
+                raise InputError(
+                    f"Expected --{name.replace('_', '-')} with --domain {' or '.join(owners.split())} alone. Got it with --domain {domain}."
+                )
+
+
+def given(ctx: typer.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def offline_author(aim: str | None, domain: str, loop: LoopOptions) -> OfflineAuthor | LiftAuthor:
+    """The offline author of an aim; one that aims at accuracy knows what the gate of the loop asks.
 
     Raises:
         InputError: for another aim.
@@ -82,7 +110,7 @@ def offline_author(aim: str | None, domain: str, min_helped: int) -> OfflineAuth
     chosen = aim or ("accuracy" if domain == "code" else "kind")
     if chosen not in ("kind", "accuracy"):
         raise InputError(f"Expected --aim kind or accuracy. Got {aim!r}.")
-    return OfflineAuthor() if chosen == "kind" else LiftAuthor(min_helped=min_helped)
+    return OfflineAuthor() if chosen == "kind" else LiftAuthor(loop.min_helped, loop.arm)
 
 
 def votes_of(text: str) -> Votes:
@@ -151,16 +179,18 @@ def pinned(
     transfer_samples: str | None = None,
     fresh: bool = False,
     held_out: bool = True,
+    grown: bool = False,
 ) -> Domain:
-    """The domain that a campaign was begun with; ``fresh`` forms verdicts anew.
+    """The domain that a campaign was begun with; ``fresh`` forms verdicts anew, ``grown`` lets tasks and candidates be others.
 
     Raises:
-        InputError: for a campaign of another domain, or of a search.
+        InputError: for a campaign of another domain, or of a search, or whose tasks or candidates have changed.
     """
     from dataclasses import replace
 
     from kernaut.digest import thaw
     from kernaut.operators.domains import DomainOptions
+    from kernaut.operators.running import require_pinned
 
     record = archive.campaign(campaign)
     if record.benchmark != f"cegar-{domain}":
@@ -169,7 +199,10 @@ def pinned(
             hint="--domain names the campaign's domain.",
         )
     options = replace(DomainOptions(**thaw(record.options)["domain"]), test=test, transfer_samples=transfer_samples)
-    return shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh, held_out=held_out)
+    made = shown_opening(ctx, domain, options, archive, cache, second_pool=second_pool, fresh=fresh, held_out=held_out)
+    if not grown:
+        require_pinned(made, record)
+    return made
 
 
 def shown_opening(

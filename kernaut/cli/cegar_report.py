@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +16,10 @@ from kernaut.cli.cegar_options import (
     MostOption,
     RuleVotesOption,
     TestOption,
-    VotesOption,
     campaign_named,
+    given,
     pinned,
+    require_concerned,
     votes_of,
 )
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
@@ -55,8 +57,11 @@ def report(
     from kernaut.operators.store import stored_runs
 
     require_writable(out)
+    require_concerned(ctx, domain)
+    if transfer and transfer_samples is not None:
+        raise InputError("Expected --transfer or --transfer-samples: one second pool. Got both.")
     name, wanted = campaign_named(campaign, domain, arm), votes_of(votes)
-    with _opened(archive) as opened:
+    with _opened(archive, domain) as opened:
         made = pinned(
             ctx, opened, domain, name, cache, test=test, second_pool=transfer, transfer_samples=transfer_samples
         )
@@ -83,6 +88,7 @@ def compose(
 ) -> None:
     """Choose the rule of all runs' operators by exact enumeration on training labels, and write it as JSON."""
     require_writable(out)
+    require_concerned(ctx, domain)
     with _opened(archive) as opened:
         rule, search = _composed(ctx, opened, domain, campaign_named(campaign, domain, arm), cache, votes, most)
     write_json({"domain": domain, **rule.to_json(), "search": search}, out)
@@ -104,8 +110,12 @@ def export(
     from kernaut.operators.rules import exported
 
     require_writable(out)
+    require_concerned(ctx, domain)
     if rule is not None:
-        chosen = _read_rule(rule)
+        for unread in ("archive", "campaign", "arm", "votes", "most", "cache"):
+            if given(ctx, unread):
+                raise InputError(f"Expected --rule without --{unread}: the rule is composed. Got both.")
+        chosen, domain = _read_rule(rule, domain if given(ctx, "domain") else None)
     else:
         with _opened(archive) as opened:
             chosen, _ = _composed(ctx, opened, domain, campaign_named(campaign, domain, arm), cache, votes, most)
@@ -129,17 +139,15 @@ def replay(
 ) -> None:
     """Form the stored verdicts again; exit code 1 when one differs. Another electorate is refused."""
     from kernaut.operators.running import replay as replayed
-    from kernaut.operators.running import require_pinned
     from kernaut.operators.store import stored_runs
 
     require_writable(out)
+    require_concerned(ctx, domain)
     name = campaign_named(campaign, domain, arm)
     with _opened(archive) as opened:
         record = opened.campaign(name)
-        made = pinned(ctx, opened, domain, name, cache, fresh=True, held_out=False)
+        made = pinned(ctx, opened, domain, name, cache, fresh=True, held_out=False, grown=grown)
         found = replayed(made, stored_runs(opened, name), record)
-    if not grown:
-        require_pinned(found)
     write_json(found, out)
     if found["verdicts_changed"] and not grown:
         raise typer.Exit(1)
@@ -158,7 +166,7 @@ def analyse(
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     campaign: CampaignOption = None,
     arm: ArmOption = "collision",
-    votes: VotesOption = 2,
+    votes: RuleVotesOption = "2",
     test: TestOption = 0,
     cache: CacheOption = None,
     out: OutOption = None,
@@ -166,14 +174,16 @@ def analyse(
     """Criteria and their landscape, split halves, lambda sweep, transfer budget, duplication, veto, gate ledger, verifier induction, judges."""
     from kernaut.operators.model_judge import judgements
     from kernaut.operators.store import stored_runs
-    from kernaut.operators.studies import studies
+    from kernaut.operators.studies import require_known, studies
 
     require_writable(out)
-    name = campaign_named(campaign, domain, arm)
-    with _opened(archive) as opened:
+    require_concerned(ctx, domain)
+    require_known(what or [])
+    name, wanted = campaign_named(campaign, domain, arm), votes_of(votes)
+    with _opened(archive, domain) as opened:
         made = pinned(ctx, opened, domain, name, cache, test=test)
         judges = judgements(opened, name, made.electorate("unseen"))
-        found = studies(made, stored_runs(opened, name), what or [], votes=votes, judges=judges)
+        found = studies(made, stored_runs(opened, name), what or [], votes=wanted, judges=judges)
     write_json(found, out)
 
 
@@ -196,7 +206,8 @@ def advise(
 
     require_writable(out)
     table = read_table(data, target)
-    chosen = Rule("hand-written, at least two", HAND_WRITTEN, 2) if rule is None else _read_rule(rule)
+    by_hand = Rule("hand-written, at least two", HAND_WRITTEN, 2)
+    chosen = by_hand if rule is None else _read_rule(rule, "kernels")[0]
     with Archive.open(archive, read_only=True) as opened:
         write_json(advised(opened, table, chosen, seed=seed), out)
 
@@ -215,11 +226,11 @@ def _composed(
     return rule, None if search is None else search.to_json()
 
 
-def _read_rule(path: Path) -> Rule:
-    """A rule that compose wrote.
+def _read_rule(path: Path, domain: str | None) -> tuple[Rule, str]:
+    """A rule that compose wrote, and its domain; ``domain`` is the one that is wanted.
 
     Raises:
-        InputError: for another file.
+        InputError: for another file, or a rule of another domain.
         ProgramRefused: when the source of an operator breaks a rule.
     """
     from kernaut.digest import loads_finite
@@ -233,13 +244,17 @@ def _read_rule(path: Path) -> Rule:
         raise InputError(f"Expected a rule with operators and votes in {path}. Got something else.")
     if votes < 1:
         raise InputError(f"Expected a rule of at least 1 vote in {path}. Got {votes}.")
+    own = record.get("domain", domain or "code")
+    if not isinstance(own, str) or re.fullmatch(r"\w[\w-]*", own) is None or own != (domain or own):
+        raise InputError(f"Expected a rule of the domain {domain or 'code'} in {path}. Got one of {own!r}.")
     operators = tuple(Operator.from_json(operator) for operator in record["operators"])
     for operator in operators:
         require_operator_source(operator)
-    return Rule(str(record.get("name", path.stem)), operators, votes)
+    return Rule(str(record.get("name", path.stem)), operators, votes), own
 
 
-def _opened(archive: str) -> Archive:
+def _opened(archive: str, looks: str = "") -> Archive:
+    """An archive to read; to write where a command opens held-out episodes of the domain ``kernels``, which counts a look."""
     from kernaut.archive.store import Archive
 
-    return Archive.open(archive)
+    return Archive.open(archive, read_only=looks != "kernels")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,7 +25,9 @@ from kernaut.cli.cegar_options import (
     VisibleOption,
     campaign_named,
     domain_options,
+    given,
     offline_author,
+    require_concerned,
     shown_opening,
 )
 from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption, WorkersOption, worker_count
@@ -90,8 +93,10 @@ def run(
     from kernaut.cli.config import read_config
     from kernaut.operators.loop import MOST_CALLS, LoopOptions
     from kernaut.operators.running import run_campaign
+    from kernaut.operators.selection import require_choice
 
     require_writable(out)
+    require_concerned(ctx, domain)
     count = worker_count(workers)
     if not 1 <= calls <= MOST_CALLS or runs < 1:
         raise InputError(f"Expected at least one run of 1 to {MOST_CALLS} calls. Got {runs} runs of {calls}.")
@@ -99,28 +104,34 @@ def run(
     model = _author(settings, max_rounds, max_tool_calls, tries, max_tokens, max_cost, runs, ready=not dry_run)
     if model is not None and aim is not None:
         raise InputError(f"Expected --aim without a language model. Got --aim {aim} beside --config.")
+    for unread in ("max_rounds", "max_tool_calls", "tries", "max_tokens", "max_cost") if model is None else ():
+        if given(ctx, unread):
+            raise InputError(
+                f"Expected --{unread.replace('_', '-')} with a language model, which --config names. Got none."
+            )
     loop = LoopOptions(first_given(seed, settings.campaign.seed, 0), arm, attempts, calls, min_helped)  # type: ignore[arg-type]
     chosen = domain_options(tasks, samples, visible, limit, split_seed, benchmark, train, validation, kernels, options)
     name = campaign_named(campaign, domain, arm if model is None else f"{arm}-{campaign_word(model.name)}")
+    author = offline_author(aim, domain, loop) if model is None else model
     terminal: Terminal = ctx.obj
-    if dry_run:
-        known = Archive.open(archive, read_only=True) if database_exists(locate(archive)) else None
-        try:
-            made = shown_opening(ctx, domain, chosen, known, cache, held_out=False)
-            found = {"model": None} if model is None else expected_growth(model, made, loop, runs, known, name)
-        finally:
-            if known is not None:
-                known.close()
-        write_json({"campaign": name, **found}, out)
-        return
+    place = locate(archive)
+    known = Archive.open(place, read_only=dry_run) if database_exists(place) else None
+    if known is None and place.path is not None and not place.path.parent.is_dir():
+        Archive.create(place)  # says so before long work is done for it
     try:
-        with Archive.open_or_create(archive) as opened, terminal.progress() as progress:
-            made = shown_opening(ctx, domain, chosen, opened, cache, held_out=False)
+        with known or nullcontext():
+            made = shown_opening(ctx, domain, chosen, known, cache, held_out=False)
+            require_choice(made.electorate("train"))
+            if dry_run:
+                found = {"model": None} if model is None else expected_growth(model, made, loop, runs, known, name)
+                write_json({"campaign": name, **found}, out)
+                return
+        with Archive.open_or_create(place) as opened, terminal.progress() as progress:
             grown = run_campaign(
                 opened,
                 name,
                 made,
-                offline_author(aim, domain, min_helped) if model is None else model,
+                author,
                 loop,
                 runs,
                 domain_options=chosen.to_json(),

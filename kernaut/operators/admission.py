@@ -56,12 +56,17 @@ class Consultation:
         return dict(self.__dict__)
 
 
+def splits(arm: Arm) -> bool:
+    """Whether the gate of an arm asks that the target is separated."""
+    return arm in ("collision", "narrow")
+
+
 def gate_words(arm: Arm, min_helped: int) -> str:
     """What the gate of an arm asks for, in a sentence."""
     if arm == "recall-gated":
         return f"It admits an operator that flags at least {MIN_RECALL:.0%} of the fault kind and at most {MOST_ALARMS:.0%} of correct candidates."
     apart = "and, of the candidates that all operators judge as they do the pair, it flags a wrong one and spares a correct one"
-    split = f", {apart}" if arm in ("collision", "narrow") else ""
+    split = f", {apart}" if splits(arm) else ""
     return (
         "It admits an operator when, over all training tasks, a candidate drawn from those that no admitted operator flags is correct more often than before, at least "
         f"{min_helped} task{'s are' if min_helped != 1 else ' is'} helped, more are helped than hurt{split}."
@@ -109,7 +114,7 @@ def consult(
     correct = visible & electorate.correct
     recall = float(new.flags[list(missed)].mean()) if missed else 0.0
     alarms = float(new.flags[correct].mean()) if correct.any() else 0.0
-    splits = target is not None and any(new.flags[list(target.incorrect)]) and not all(new.flags[list(target.correct)])
+    apart = target is not None and any(new.flags[list(target.incorrect)]) and not all(new.flags[list(target.correct)])
     rises = bool(difference.mean() > 1e-12)
 
     def refusal(least: int) -> str:
@@ -119,7 +124,7 @@ def consult(
                 if recall >= MIN_RECALL and alarms <= MOST_ALARMS
                 else f"recall {recall:.2f}, false alarms {alarms:.3f}"
             )
-        if arm in ("collision", "narrow") and not splits:
+        if splits(arm) and not apart:
             return "the target collision is not separated"
         if not rises:
             return "selection accuracy does not rise"
@@ -135,7 +140,7 @@ def consult(
         hurt,
         recall,
         alarms,
-        splits,
+        apart,
         not reason,
         not refusal(min(2, min_helped)),
         reason,

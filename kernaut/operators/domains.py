@@ -18,7 +18,8 @@ from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import InputError
 from kernaut.evaluation.references import references_of
 from kernaut.evaluation.subject import Subject, program_subject
-from kernaut.operators.code.bank import Sample, cache_folder, require_cache, sample_bank, synthetic_bank
+from kernaut.operators.cache import cache_folder, require_cache
+from kernaut.operators.code.bank import Sample, sample_bank, synthetic_bank
 from kernaut.operators.code.domain import SYNTHETIC, CodeDomain
 from kernaut.operators.code.labels import Labeller
 from kernaut.operators.code.operators import COMPARATOR
@@ -93,7 +94,7 @@ def open_domain(
         name: ``code``, ``kernels`` or an installed one.
         options: what makes it.
         archive: whose programs are the candidates of ``kernels``, unless the options name another; None where there is none yet.
-        cache: folder of banks, measured symptoms and verdicts; the user's cache if absent.
+        cache: ``code`` and ``kernels``: folder of banks, measured symptoms and verdicts; the user's cache if absent.
         second_pool: ``code``: whether the pool of other mutation kinds is made, too.
         fresh: whether verdicts are formed anew, whatever a cache holds.
         held_out: ``kernels``: whether validation, and test where asked for, are opened; training alone counts no look.
@@ -102,22 +103,28 @@ def open_domain(
     Raises:
         InputError: for an unknown name.
     """
-    if name == "kernels":
-        if options.kernels is not None:
-            with Archive.open(options.kernels, read_only=not held_out) as other:
-                return _kernels(options, other, held_out, done)
-        if archive is None:
-            raise InputError(
-                "Expected an archive whose programs are the candidates. Got none.", hint="Name one by --kernels."
-            )
-        return _kernels(options, archive, held_out, done)
     if options.options and name in OWN:
         raise InputError(f"Expected no further options for the domain {name}. Got {', '.join(options.options)}.")
-    if name == "code":
-        made = _code(options, require_cache(cache or cache_folder()), second_pool, done)
-        made.cache = None if fresh else made.cache
-        return made
-    return _installed(name, options)
+    if name not in OWN:
+        return _installed(name, options)
+    folder = require_cache(cache or cache_folder())
+    made = _code(options, folder, second_pool, done) if name == "code" else _opened(options, archive, held_out, done)
+    made.cache = None if fresh else folder
+    return made
+
+
+def _opened(
+    options: DomainOptions, archive: Archive | None, held_out: bool, done: Callable[[int, int], None] | None
+) -> KernelDomain:
+    """The kernels of the archive that the options name, else of the one given."""
+    if options.kernels is not None:
+        with Archive.open(options.kernels, read_only=not held_out) as other:
+            return _kernels(options, other, held_out, done)
+    if archive is None:
+        raise InputError(
+            "Expected an archive whose programs are the candidates. Got none.", hint="Name one by --kernels."
+        )
+    return _kernels(options, archive, held_out, done)
 
 
 def _installed(name: str, options: DomainOptions) -> Domain:

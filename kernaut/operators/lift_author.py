@@ -7,12 +7,13 @@ they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kernaut.operators.admission import MIN_HELPED
+from kernaut.operators.admission import MIN_HELPED, MIN_RECALL, MOST_ALARMS, Arm, splits
 from kernaut.operators.authoring import DRAWN, Request, separations
 from kernaut.operators.domain import Domain
 from kernaut.operators.records import Electorate, Flags, Operator
@@ -31,14 +32,15 @@ class LiftAuthor:
     """Composes operators of one or two thresholds; the same request always gets the same answer.
 
     Args:
-        drawn: symptoms considered in one attempt.
         min_helped: tasks that the gate asks an operator to help.
+        arm: which gate.
+        drawn: symptoms considered in one attempt.
     """
 
     name = "offline, by lift"
 
-    def __init__(self, drawn: int = DRAWN, min_helped: int = MIN_HELPED) -> None:
-        self._drawn, self._min_helped = drawn, min_helped
+    def __init__(self, min_helped: int = MIN_HELPED, arm: Arm = "collision", drawn: int = DRAWN) -> None:
+        self._min_helped, self._arm, self._drawn = min_helped, arm, drawn
 
     def write(self, request: Request, domain: Domain, electorate: Electorate, desk: Any = None) -> Operator | None:
         """The new operator of a few drawn symptoms by which training selection accuracy rises most; None when it rises by none."""
@@ -51,7 +53,7 @@ class LiftAuthor:
         drawn = rng.choice(able, size=min(self._drawn, len(able)), replace=False, p=weights / weights.sum())
         care = float(rng.choice(CARES))
         places = np.flatnonzero(electorate.visible)
-        goal = Goal(electorate, request, care, self._min_helped)
+        goal = Goal(electorate, request, care, self._min_helped, self._arm)
         thresholds, flags = _singles(table[places], symptoms, [int(number) for number in drawn])
         if not thresholds:
             return None
@@ -79,20 +81,31 @@ class LiftAuthor:
 class Goal:
     """What a rule is worth beside the pool: the mean rise of selection accuracy over tasks minus some standard errors.
 
+    In the arm that is gated by recall: recall of the fault kind minus as many times the share of false alarms.
+
     Args:
         electorate: the training electorate.
-        request: its pool's flags, and its target.
+        request: its pool's flags, its fault kind and its target.
         care: how many standard errors.
         min_helped: fewest tasks helped.
+        arm: whose gate the rule must pass.
     """
 
-    def __init__(self, electorate: Electorate, request: Request, care: float, min_helped: int = MIN_HELPED) -> None:
+    def __init__(
+        self,
+        electorate: Electorate,
+        request: Request,
+        care: float,
+        min_helped: int = MIN_HELPED,
+        arm: Arm = "collision",
+    ) -> None:
         seen = electorate.visible
-        self._panel, self._care, self._min_helped = Panel.of(electorate), care, min_helped
-        flagged, members = np.zeros(len(seen), dtype=bool), np.zeros(len(seen), dtype=bool)
-        flagged[list(request.flagged)] = True
-        members[list(request.members)] = True
-        self._flagged, self._members = flagged[seen], members[seen]
+        self._panel, self._care, self._min_helped, self._arm = Panel.of(electorate), care, min_helped, arm
+        flagged, members, faulty = (
+            _among(places, seen) for places in (request.flagged, request.members, request.faulty)
+        )
+        self._flagged, self._faulty = flagged, faulty
+        self._members = members if splits(arm) else np.zeros_like(members)
         self._before = self._panel.accuracy(self._flagged)
 
     def worth(self, flags: Flags) -> Array:
@@ -101,6 +114,10 @@ class Goal:
         Args:
             flags: ``R x n`` flags over the candidates in V.
         """
+        if self._arm == "recall-gated":
+            recall, alarms = flags[:, self._faulty].mean(-1), flags[:, self._panel.correct].mean(-1)
+            able = (recall >= MIN_RECALL) & (alarms <= MOST_ALARMS)
+            return np.asarray(np.where(able, recall - self._care * alarms, -1.0))
         difference = self._panel.accuracy(flags | self._flagged) - self._before
         helped, hurt = (difference > 1e-12).sum(-1), (difference < -1e-12).sum(-1)
         worth = difference.mean(-1) - self._care * difference.std(-1) / np.sqrt(self._panel.tasks)
@@ -109,6 +126,13 @@ class Goal:
             faulty, correct = self._members & ~self._panel.correct, self._members & self._panel.correct
             able &= flags[:, faulty].any(-1) & ~flags[:, correct].all(-1)
         return np.asarray(np.where(able, worth, -1.0))
+
+
+def _among(places: Sequence[int], seen: Flags) -> Flags:
+    """Flags of some positions among the candidates in V."""
+    found = np.zeros(len(seen), dtype=bool)
+    found[list(places)] = True
+    return found[seen]
 
 
 def _affordable(one: Threshold, two: Threshold) -> bool:

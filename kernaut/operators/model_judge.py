@@ -29,7 +29,7 @@ from kernaut.errors import AllowanceSpent, BudgetSpent
 from kernaut.operators.domain import Domain, unasked
 from kernaut.operators.prompting import JUDGE, filled, prompts_digest, shown
 from kernaut.operators.records import ABSTAIN, FLAG, PASS, Electorate, Verdicts
-from kernaut.operators.store import ArchiveJournal, is_closed
+from kernaut.operators.store import ArchiveJournal, by_call, is_closed
 
 ANSWERS = 3
 ANSWER_TOKENS = 300
@@ -45,7 +45,7 @@ class Judged:
     Args:
         model: the judge, with the further settings that its requests hold, where there are some.
         verdicts: ``n`` codes; a candidate that was not asked about, or of which it is unsure, is an abstention.
-        spent: what it took; ``calls`` counts answers.
+        spent: what it took, a question that was broken off included; ``calls`` counts answers.
         asked: candidates that it was asked about, equal ones once.
         left: candidates in V that it was not asked about for want of allowance.
     """
@@ -297,5 +297,8 @@ def _stored(archive: Archive, record: CampaignRecord, electorate: Electorate) ->
             if codes[twin] == ABSTAIN:
                 reasons[twin] = "not asked" if draft is None else str(draft.reason or "unsure")
     spent = spending_of(draft.details["usage"] for draft in drafts.values())
+    for place, said in by_call(archive.transcript(record.id, 0)).items():
+        if place not in drafts:  # broken off
+            spent += spending_of(entry.usage for entry in said)
     further = json.dumps(thaw(record.options["extra_body"])) if record.options["extra_body"] else ""
     return Judged(f"{record.options['model']} {further}".rstrip(), Verdicts(codes, reasons), spent, len(drafts), left)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernaut.digest import thaw
-from kernaut.errors import InputError
+from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.examining import able, examined, moves
 from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
 from kernaut.operators.screens import literal_findings
@@ -135,14 +135,18 @@ class RecordDomain:
         return self.measured
 
     def measure(self, electorate: Electorate) -> NDArray[np.float64]:
-        """``n x s`` symptoms of the candidates in V."""
+        """``n x s`` symptoms of the candidates in V; NaN on a task whose process ended."""
         if electorate.digest not in self._tables:
             table = np.full((len(electorate.candidates), len(self.measured)), np.nan)
             asked = [{"source": symptom.probe(), "level": symptom.level} for symptom in self.measured]
             with Bench(self._program()) as bench:
                 for task in range(len(electorate.tasks)):
                     request = {**self._request(electorate, asked, task), "measure": True}
-                    for place, values in zip(able(electorate, task), bench.ask(request), strict=True):
+                    try:
+                        answers = bench.ask(request)
+                    except SandboxFailure:  # nothing could be measured on this task
+                        continue
+                    for place, values in zip(able(electorate, task), answers, strict=True):
                         table[place] = [np.nan if value is None else value for value in values]
             self._tables[electorate.digest] = table
         return self._tables[electorate.digest]

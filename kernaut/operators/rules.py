@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,12 +32,19 @@ class Rule:
     operators: tuple[Operator, ...]
     votes: int
 
-    def flags(self, domain: Domain, electorate: Electorate) -> Flags:
-        """``n`` flags over an electorate."""
+    def flags(self, domain: Domain, electorate: Electorate, known: Mapping[str, Verdicts] | None = None) -> Flags:
+        """``n`` flags over an electorate.
+
+        Args:
+            domain: forms verdicts.
+            electorate: the candidates.
+            known: verdicts that were formed over it before, by operator.
+        """
         if not self.operators:
             return np.zeros(len(electorate.candidates), dtype=bool)
-        flags = np.stack([domain.examine(operator, electorate).flags for operator in self.operators])
-        return vote(flags, self.votes)
+        stored = known or {}
+        found = [stored[o.id] if o.id in stored else domain.examine(o, electorate) for o in self.operators]
+        return vote(np.stack([verdicts.flags for verdicts in found]), self.votes)
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON."""
@@ -99,6 +106,8 @@ Use: ``judge(task, candidate, ctx)`` returns "flag" or "pass"; ``explain(task, c
 Identifier {digest}.
 """
 
+from __future__ import annotations
+
 '''
 _FOOTER = '''
 OPERATORS = [
@@ -108,13 +117,17 @@ VOTES = {votes}
 
 
 def verdicts(task, candidate, ctx=None):
-    """Each operator's defect and verdict; a level-2 operator without a context abstains."""
+    """Each operator's defect and verdict; what raises or says anything else abstains, as does a level-2 operator without a context."""
     found = []
-    for defect, level, function in OPERATORS:
-        if level == 2 and ctx is None:
-            found.append((defect, "abstain"))
-        else:
-            found.append((defect, function(task, candidate, ctx) if level == 2 else function(task, candidate)))
+    for defect, level, operator in OPERATORS:
+        said = "abstain"
+        if level == 1 or ctx is not None:
+            try:
+                op = operator()  # anew, so that no call meets what another left
+                said = op(task, candidate, ctx) if level == 2 else op(task, candidate)
+            except Exception:
+                said = "abstain"
+        found.append((defect, said if said in ("flag", "pass") else "abstain"))
     return found
 
 
@@ -130,31 +143,17 @@ def judge(task, candidate, ctx=None):
 
 
 def exported(rule: Rule, domain: str) -> str:
-    """A rule as one readable, self-contained Python file that needs the standard library only."""
-    imports: set[str] = set()
-    parts = []
-    for number, operator in enumerate(rule.operators, 1):
-        tree = ast.parse(operator.source)
-        imports |= {ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))}
-        body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
-        names = {node.name: f"{node.name}_{number}" for node in body if isinstance(node, ast.FunctionDef)}
-        names |= {
-            target.id: f"{target.id}_{number}"
-            for node in body
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        for inner in (walked for node in body for walked in ast.walk(node)):
-            if isinstance(inner, ast.FunctionDef) and inner in body:
-                inner.name = names[inner.name]
-            elif isinstance(inner, ast.Name) and inner.id in names:
-                inner.id = names[inner.id]
-        parts.append(
-            f"# Operator {number} ({operator.id}): {' '.join(operator.defect.split())}\n"
-            + "\n\n\n".join(ast.unparse(node) for node in body)
-        )
-    rows = "\n".join(f"    ({o.defect!r}, {o.level}, op_{n})," for n, o in enumerate(rule.operators, 1))
+    """A rule as one readable, self-contained Python file that needs the standard library only; each operator keeps its imports and names to itself."""
+    parts = [_own_scope(operator, number) for number, operator in enumerate(rule.operators, 1)]
+    rows = "\n".join(f"    ({o.defect!r}, {o.level}, operator_{n})," for n, o in enumerate(rule.operators, 1))
     head = _HEADER.format(votes=rule.votes, count=len(rule.operators), domain=domain, digest=content_id(rule.to_json()))
-    text = "\n".join(sorted(imports)) + ("\n\n\n" if imports else "") + "\n\n\n".join(parts) + "\n"
-    return head + text + _FOOTER.format(rows=rows, votes=rule.votes)
+    return head + "".join(f"\n{part}\n" for part in parts) + _FOOTER.format(rows=rows, votes=rule.votes)
+
+
+def _own_scope(operator: Operator, number: int) -> str:
+    """A function that makes an operator, so that its imports, constants and helpers meet no other operator's."""
+    tree = ast.parse(f"def operator_{number}():\n    return op\n")
+    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    own = ast.parse(operator.source).body
+    function.body[:0] = [node for node in own if not isinstance(node, ast.ImportFrom) or node.module != "__future__"]
+    return f"# Operator {number} ({operator.id}): {' '.join(operator.defect.split())}\n{ast.unparse(tree)}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,7 +24,7 @@ from kernaut.operators.nulls import benjamini_hochberg, sign_flips
 from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
 from kernaut.operators.rules import Rule, assess, composed
 from kernaut.operators.selection import Panel, require_choice
-from kernaut.operators.store import ArchiveJournal, StoredRun, begin, close, is_closed, stored_runs
+from kernaut.operators.store import ArchiveJournal, StoredRun, begin, close, contents_of, is_closed, stored_runs
 from kernaut.seeds import generator
 
 
@@ -131,6 +132,12 @@ def distinct(runs: Sequence[StoredRun]) -> tuple[list[Operator], list[Verdicts]]
     return [pair[0] for pair in found.values()], [pair[1] for pair in found.values()]
 
 
+def known_verdicts(runs: Sequence[StoredRun], electorate: Electorate) -> dict[str, Verdicts]:
+    """Verdicts of the runs' operators that the archive holds for an electorate, by operator; none for another than the runs' own."""
+    operators, verdicts = distinct([run for run in runs if run.electorate == electorate.digest])
+    return {operator.id: found for operator, found in zip(operators, verdicts, strict=True)}
+
+
 def rule_of(run: StoredRun, train: Electorate, *, votes: Votes = 2, most: int = 6) -> Rule:
     """The rule a run deploys."""
     rule, _ = composed(run.operators, run.verdicts, train, votes=votes, most=most)
@@ -169,11 +176,11 @@ def report(
     results: dict[str, Any] = {}
     for name in electorates:
         electorate = domain.electorate(name)
-        panel = Panel.of(electorate)
+        panel, known = Panel.of(electorate), known_verdicts(runs, electorate)
         flags: dict[str, Flags] = {}
         measured = [*rules, *unions, together, *baselines]
         for number, rule in enumerate(measured, 1):
-            flags[rule.name] = rule.flags(domain, electorate)
+            flags[rule.name] = rule.flags(domain, electorate, known)
             if done is not None:
                 done(name, number, len(measured))
         flags["perfect"] = ~electorate.correct
@@ -251,21 +258,21 @@ def replay(domain: Domain, runs: Sequence[StoredRun], campaign: CampaignRecord) 
             evaluation, and the answer says what changed on the candidates that both hold.
 
     Returns:
-        ``same_electorate``, verdicts changed, flags added and removed, and the effect of the union before and after.
+        ``same_electorate``, how many candidates both electorates hold, verdicts changed on them, flags added and removed, and the union's effect now.
     """
     now, pinned = domain.electorate("train"), campaign.data_digest
     operators, stored = distinct(runs)
     same = now.digest == pinned
-    names = {(c.task, c.id): place for place, c in enumerate(now.candidates)}
-    keys = [(task, name) for task, members in campaign.options["members"] for name in members]
-    old = {key: place for place, key in enumerate(keys)}
+    members = [(task, name) for task, names in campaign.options["members"] for name in names]
+    contents = campaign.options.get("contents")  # a campaign of an early archive knows candidates by name alone
+    old = _places([task for task, _ in members], contents or [name for _, name in members])
+    new = _places([c.task for c in now.candidates], contents_of(now) if contents else [c.id for c in now.candidates])
+    shared = [(old[key], place) for key, place in new.items() if key in old]
     changed = added = removed = 0
     for operator, before in zip(operators, stored, strict=True):
         after = domain.examine(operator, now)
-        for key, place in names.items():
-            if key not in old:
-                continue
-            one, two = int(before.codes[old[key]]), int(after.codes[place])
+        for was, place in shared:
+            one, two = int(before.codes[was]), int(after.codes[place])
             changed += one != two
             added += one != 1 and two == 1
             removed += one == 1 and two != 1
@@ -274,6 +281,8 @@ def replay(domain: Domain, runs: Sequence[StoredRun], campaign: CampaignRecord) 
         "electorate": now.digest,
         "same_electorate": same,
         "operators": len(operators),
+        "candidates": len(now.candidates),
+        "shared": len(shared),
         "verdicts_changed": int(changed),
         "flags_added": int(added),
         "flags_removed": int(removed),
@@ -284,14 +293,25 @@ def replay(domain: Domain, runs: Sequence[StoredRun], campaign: CampaignRecord) 
     return result
 
 
-def require_pinned(found: Mapping[str, Any]) -> None:
-    """Refuse a replay on another electorate.
+def _places(tasks: Sequence[str], contents: Sequence[str]) -> dict[tuple[str, str, int], int]:
+    """Positions of candidates by task, content, and how many equal ones of the task come before."""
+    found: dict[tuple[str, str, int], int] = {}
+    seen: Counter[tuple[str, str]] = Counter()
+    for place, key in enumerate(zip(tasks, contents, strict=True)):
+        found[(*key, seen[key])] = place
+        seen[key] += 1
+    return found
+
+
+def require_pinned(domain: Domain, campaign: CampaignRecord) -> None:
+    """Refuse another electorate than the one that stored verdicts are about.
 
     Raises:
         InputError: when the digests differ.
     """
-    if not found["same_electorate"]:
+    now = domain.electorate("train").digest
+    if now != campaign.data_digest:
         raise InputError(
-            f"Expected the pinned electorate {found['pinned']}. Got {found['electorate']}.",
-            hint="Level-2 verdicts depend on the peers present; --grown reports the difference as another evaluation.",
+            f"Expected the pinned electorate {campaign.data_digest}. Got {now}: tasks or candidates have changed since the campaign began.",
+            hint="Level-2 verdicts depend on the peers present; kernaut cegar replay --grown reports the difference as another evaluation.",
         )

@@ -12,7 +12,7 @@ from typing import Any
 from kernaut import __version__
 from kernaut.archive.records import CampaignRecord, DraftRecord, Entries, TranscriptRecord
 from kernaut.archive.store import Archive
-from kernaut.digest import thaw
+from kernaut.digest import content_id, thaw
 from kernaut.errors import InputError
 from kernaut.operators.loop import RunOutcome
 from kernaut.operators.records import Electorate, Operator, Verdicts
@@ -28,6 +28,7 @@ class StoredRun:
         verdicts: theirs over the training electorate.
         ledger: all entries.
         result: what :func:`close` stored.
+        electorate: digest of the training electorate that the verdicts are about.
     """
 
     index: int
@@ -35,6 +36,7 @@ class StoredRun:
     verdicts: tuple[Verdicts, ...]
     ledger: tuple[Mapping[str, Any], ...]
     result: Mapping[str, Any]
+    electorate: str = ""
 
 
 CALL = "call"
@@ -126,7 +128,7 @@ def begin(
         strategy,
         seed,
         runs,
-        options={**options, "members": members_of(electorate)},
+        options={**options, "members": members_of(electorate), "contents": contents_of(electorate)},
         data_digest=electorate.digest,
         versions={"kernaut": __version__},
     )
@@ -139,6 +141,11 @@ def members_of(electorate: Electorate) -> list[list[Any]]:
         [task.id, [electorate.candidates[place].id for place in members]]
         for task, members in zip(electorate.tasks, electorate.members, strict=True)
     ]
+
+
+def contents_of(electorate: Electorate) -> list[str]:
+    """What each candidate holds, as an identifier, in order: a candidate is known again in another electorate by its task and this."""
+    return [content_id(thaw(candidate.content)) for candidate in electorate.candidates]
 
 
 def is_closed(archive: Archive, campaign: str, index: int) -> bool:
@@ -169,6 +176,7 @@ def stored_runs(archive: Archive, campaign: str) -> list[StoredRun]:
         InputError: when there are none.
     """
     found = []
+    digest = next((str(record.data_digest) for record in archive.campaigns() if record.id == campaign), "")
     for run in archive.runs(campaign):
         result = run.result if run.status == "closed" else run.state.get("suspended")
         if result is None:
@@ -182,6 +190,7 @@ def stored_runs(archive: Archive, campaign: str) -> list[StoredRun]:
                 tuple(Verdicts.from_json(entry["verdicts"]) for entry in admitted),
                 ledger,
                 thaw(result),
+                digest,
             )
         )
     if not found:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from kernaut.errors import InputError
 from kernaut.operators.admission import union
 from kernaut.operators.analysis import duplication, landscape, split_halves, sweep, transfer_budget, veto
 from kernaut.operators.authoring import OfflineAuthor, Request
-from kernaut.operators.composition import MOST_CHOSEN, require_votes
+from kernaut.operators.composition import MOST_CHOSEN, Votes, require_votes
 from kernaut.operators.domain import Domain
 from kernaut.operators.model_judge import Judged
 from kernaut.operators.records import Operator, Verdicts
@@ -22,13 +22,14 @@ from kernaut.operators.selection import Panel
 from kernaut.operators.store import StoredRun
 from kernaut.seeds import generator, stable_seed
 
+ANALYSES = ("criteria", "halves", "sweep", "budget", "duplication", "veto", "ledger", "induction", "judge")
 INDUCED = 20
 INDUCED_RECALL = 0.1
 INDUCED_PRECISION = 0.6
 
 
 def studies(
-    domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, votes: int = 2, judges: Sequence[Judged] = ()
+    domain: Domain, runs: Sequence[StoredRun], names: Sequence[str], *, votes: Votes = 2, judges: Sequence[Judged] = ()
 ) -> dict[str, Any]:
     """Run analyses on the operators of all runs.
 
@@ -36,40 +37,42 @@ def studies(
         domain: the domain, with electorates ``train`` and ``unseen``.
         runs: closed runs.
         names: which; all if empty.
-        votes: m.
+        votes: m; ``best`` takes the number of votes that the composition of all operators chooses on training labels.
         judges: what judges have said of ``unseen``.
 
     Raises:
         InputError: for an unknown name, or votes out of range.
     """
-    require_votes(votes, MOST_CHOSEN)
+    require_known(names)
+    if votes != "best":
+        require_votes(votes, MOST_CHOSEN)
     study = _Studies(domain, runs, votes, judges)
-    known: dict[str, Callable[[], Any]] = {
-        "criteria": study.criteria,
-        "halves": study.halves,
-        "sweep": study.sweep,
-        "budget": study.budget,
-        "duplication": study.duplication,
-        "veto": study.veto,
-        "ledger": study.ledger,
-        "induction": study.induction,
-        "judge": study.judge,
-    }
+    found = {name: getattr(study, name)() for name in (names or ANALYSES)}
+    return {"candidates": domain.synthetic, "votes": study.votes, **found}
+
+
+def require_known(names: Sequence[str]) -> None:
+    """Check names of analyses.
+
+    Raises:
+        InputError: for an unknown one.
+    """
     for name in names:
-        if name not in known:
-            raise InputError(f"Expected an analysis of {', '.join(known)}. Got {name!r}.")
-    return {"candidates": domain.synthetic, **{name: known[name]() for name in (names or known)}}
+        if name not in ANALYSES:
+            raise InputError(f"Expected an analysis of {', '.join(ANALYSES)}. Got {name!r}.")
 
 
 class _Studies:
-    def __init__(self, domain: Domain, runs: Sequence[StoredRun], votes: int, judges: Sequence[Judged]) -> None:
-        self._domain, self._runs, self._votes, self._judges = domain, runs, votes, judges
+    def __init__(self, domain: Domain, runs: Sequence[StoredRun], votes: Votes, judges: Sequence[Judged]) -> None:
+        self._domain, self._runs, self._judges = domain, runs, judges
         self._train, self._unseen = domain.electorate("train"), domain.electorate("unseen")
         operators, self._verdicts = distinct(runs)
         self._operators: list[Operator] = operators
         self._names = [operator.id for operator in operators]
         self._flags = self._matrix(self._verdicts, self._train.visible)
         self._panel, self._far = Panel.of(self._train), Panel.of(self._unseen)
+        self._rule, _ = composed(self._operators, self._verdicts, self._train, votes=votes)
+        self.votes = self._rule.votes if votes == "best" else votes
 
     def _matrix(self, verdicts: Sequence[Verdicts], seen: Any) -> Any:
         return np.stack([v.flags[seen] for v in verdicts]) if verdicts else np.zeros((0, int(seen.sum())), dtype=bool)
@@ -82,14 +85,14 @@ class _Studies:
 
     def criteria(self) -> Any:
         return landscape(
-            self._panel, self._flags, self._far, self._far_flags(), self._rng("criteria"), votes=self._votes
+            self._panel, self._flags, self._far, self._far_flags(), self._rng("criteria"), votes=self.votes
         )
 
     def halves(self) -> Any:
-        return split_halves(self._panel, self._flags, self._names, self._rng("halves"), votes=self._votes)
+        return split_halves(self._panel, self._flags, self._names, self._rng("halves"), votes=self.votes)
 
     def sweep(self) -> Any:
-        return sweep(self._panel, self._flags, self._names, self._far, self._far_flags(), votes=self._votes)
+        return sweep(self._panel, self._flags, self._names, self._far, self._far_flags(), votes=self.votes)
 
     def budget(self) -> Any:
         return transfer_budget(
@@ -99,7 +102,7 @@ class _Studies:
             self._far,
             self._far_flags(),
             self._rng("budget"),
-            votes=self._votes,
+            votes=self.votes,
         )
 
     def duplication(self) -> Any:
@@ -109,7 +112,7 @@ class _Studies:
     def veto(self) -> Any:
         kept = veto(self._flags, self._names)
         rule, _ = composed(
-            [self._operators[k] for k in kept], [self._verdicts[k] for k in kept], self._train, votes=self._votes
+            [self._operators[k] for k in kept], [self._verdicts[k] for k in kept], self._train, votes=self.votes
         )
         found = assess(self._unseen, rule.flags(self._domain, self._unseen), "veto")
         return {"kept": len(kept), "of": len(self._names), "rule": rule.to_json(), "unseen": found}
@@ -132,8 +135,7 @@ class _Studies:
 
     def judge(self) -> Any:
         """Judges that the archive knows of, each beside the composed rule of all runs and in union with it, on unseen tasks."""
-        rule, _ = composed(self._operators, self._verdicts, self._train, votes=self._votes)
-        mine = rule.flags(self._domain, self._unseen)
+        mine = self._rule.flags(self._domain, self._unseen)
         return [
             {
                 **judge.to_json(),

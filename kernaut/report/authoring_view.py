@@ -93,7 +93,7 @@ def proposed(view: EvaluatorView, labelled: Labelled, request: Request) -> Opera
         InputError: when it has nothing to offer.
     """
     by_lift = view.options["author"] == LiftAuthor.name
-    author = LiftAuthor(min_helped=view.options["min_helped"]) if by_lift else OfflineAuthor()
+    author = LiftAuthor(view.options["min_helped"], view.options["arm"]) if by_lift else OfflineAuthor()
     operator = author.write(request, labelled.domain, labelled.electorate)
     if operator is None:
         raise InputError(

@@ -22,12 +22,11 @@ from kernaut.fitting.grid import AMPLITUDES, NOISES, fit_grid
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.report.drawing import Drawing, Panel, drawing
 from kernaut.report.kernel_view import covariance
-from kernaut.report.marks import SHAPES
+from kernaut.report.marks import SHAPES, Z95
 from kernaut.report.page import Table, table
 from kernaut.scoring.predictive import predictive_scores
 
 Array = NDArray[np.float64]
-Z95 = 1.959964
 LINE = 121
 EPISODE_VIEWS = ("posterior", "residuals", "likelihood", "parts", "regret")
 LONGEST = 600

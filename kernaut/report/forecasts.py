@@ -15,12 +15,12 @@ from kernaut.episodes.coordinate import Axis, plain_axis
 from kernaut.episodes.episode import Episode
 from kernaut.evaluation.decomposition import Decomposition
 from kernaut.evaluation.forecast import Forecast
+from kernaut.report.marks import Z95
 from kernaut.report.picture import BLACK, BLUE, ORANGE, Picture, chart_picture
 from kernaut.report.vega import alt
 
 WIDTH = 560
 BINS = 10
-Z95 = 1.959964
 
 
 def forecast_chart(

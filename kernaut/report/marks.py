@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 TICKS = 5
+Z95 = 1.959964
+"""Half the width of a central 95 % interval, in standard deviations."""
 SHAPES: dict[str, tuple[tuple[float, float], ...]] = {
     "circle": (),
     "square": ((-0.8, -0.8), (0.8, -0.8), (0.8, 0.8), (-0.8, 0.8)),

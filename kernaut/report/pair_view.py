@@ -12,12 +12,11 @@ from kernaut.operators.kernels.domain import KernelDomain
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of
 from kernaut.report.collision_view import Admitted, Labelled, SignatureClass, word_of
 from kernaut.report.drawing import Drawing, Panel, drawing
-from kernaut.report.marks import padded
+from kernaut.report.marks import Z95, padded
 from kernaut.report.page import Columns, Note, Part, Source, Table, table
 from kernaut.report.subject_view import about
 from kernaut.scoring.predictive import coverage
 
-Z95 = 1.959964
 LONGEST = 4000
 """Characters of a candidate of an installed domain that are shown."""
 

@@ -71,7 +71,7 @@ def search_command(
         seed: of the search.
         workers: processes.
         campaign: its name; that of the benchmark and the seed if empty.
-        options: further options of that command by name, such as ``{"chembench_root": "/data/autoscilab"}``.
+        options: further options of that command by name, such as ``{"chembench_root": "/data/autoscilab"}``; a true one is a flag, one that is false or None is left out.
 
     Raises:
         InputError: for a user's own table, which ``kernaut run`` searches.
@@ -87,7 +87,11 @@ def search_command(
     words += ["--run-id", campaign] if campaign else []
     words += [per_family, str(episodes), "--rounds-per-iteration", str(rounds)]
     for name, value in (options or {}).items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words += [option] if value else []
+        elif value is not None:
+            words += [option, str(value)]
     return words
 
 

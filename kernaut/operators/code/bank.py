@@ -7,15 +7,14 @@ Such a bank is synthetic, and every report that uses one says so.
 from __future__ import annotations
 
 import json
-import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from kernaut.digest import content_id
 from kernaut.errors import InputError
+from kernaut.operators.cache import cache_folder, write_cache
 from kernaut.operators.code.labels import Labeller
 from kernaut.operators.code.mutation import FIRST_KINDS, SECOND_KINDS, mutants, one_mutant, restyled
 from kernaut.operators.code.tasks import CodeTask, read_records
@@ -43,29 +42,6 @@ class Sample:
     visible: bool
     correct: bool
     made_by: str
-
-
-def cache_folder() -> Path:
-    """Where banks are kept: ``$KERNAUT_CACHE``, else ``$XDG_CACHE_HOME/kernaut``, else ``~/.cache/kernaut``."""
-    given = os.environ.get("KERNAUT_CACHE")
-    if given:
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kernaut"
-
-
-def require_cache(folder: Path) -> Path:
-    """Make a cache folder where there is none, before long work is done for it.
-
-    Raises:
-        InputError: when it cannot be made or written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Expected a cache folder to write to at {folder}. Got: {error.strerror}.") from error
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"Expected a cache folder to write to at {folder}. Got one that may only be read.")
-    return folder
 
 
 def synthetic_bank(
@@ -155,21 +131,6 @@ def _labelled(labeller: Labeller, task: CodeTask, sources: Sequence[str], made_b
     if not sources or any(labels[task.reference]):
         return []
     return [Sample(task.id, s, not labels[s][0], not any(labels[s]), made_by) for s in sources]
-
-
-def write_cache(place: Path, records: Any) -> None:
-    """Write JSON so that nobody meets half of it.
-
-    Raises:
-        InputError: when it cannot be written.
-    """
-    beside = place.with_suffix(f".{os.getpid()}.part")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(records, ensure_ascii=False), encoding="utf-8")
-        beside.replace(place)
-    except OSError as error:
-        raise InputError(f"Expected a cache folder to write to at {place.parent}. Got: {error.strerror}.") from error
 
 
 def _of_task(labeller: Labeller, task: CodeTask, kinds: tuple[str, ...], size: int, rng: random.Random) -> list[Sample]:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.code.bank import Sample, write_cache
+from kernaut.operators.cache import remembered, write_cache
+from kernaut.operators.code.bank import Sample
 from kernaut.operators.code.labels import SINGLE_LIMITS, code_program
 from kernaut.operators.code.operators import HAND_WRITTEN
 from kernaut.operators.code.screens import MOST_TASKS, View, rewrites
@@ -112,15 +113,12 @@ class CodeDomain:
         key = (operator.id, electorate.digest)
         if key not in self._verdicts:
             place = self._place(f"verdicts-{content_id([*key, code_program().source])}")
-            if place is not None and place.is_file():
-                self._verdicts[key] = Verdicts.from_json(json.loads(place.read_text(encoding="utf-8")))
-            else:
-                with Bench(code_program()) as bench:
-                    request = partial(self._request, electorate, [_asked(operator)])
-                    self._verdicts[key] = examined(bench, electorate, request)
-                if place is not None:
-                    write_cache(place, self._verdicts[key].to_json())
+            self._verdicts[key] = remembered(place, partial(self._examined, operator, electorate))
         return self._verdicts[key]
+
+    def _examined(self, operator: Operator, electorate: Electorate) -> Verdicts:
+        with Bench(code_program()) as bench:
+            return examined(bench, electorate, partial(self._request, electorate, [_asked(operator)]))
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
         """Findings of the four screens, on the tasks where the operator flags most."""

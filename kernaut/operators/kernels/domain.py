@@ -9,12 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
+from kernaut.operators.cache import remembered
 from kernaut.operators.examining import able, verdicts_of
 from kernaut.operators.kernels.coordinates import CoordinateFits
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of
@@ -26,6 +30,7 @@ from kernaut.operators.screens import literal_findings
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench, trusted_program
+from kernaut.sandbox.records import SandboxProgram
 from kernaut.scoring.predictive import coverage
 
 COVERAGE = 0.8
@@ -42,6 +47,7 @@ class KernelDomain:
         candidates: the kernels, where it is asked what a rule is worth.
         labelled: whether query targets are known; without, all candidates count as correct.
         coordinates: fits the same kernels on fewer coordinates of an electorate's episodes; None where inputs have roles.
+        cache: folder for verdicts; nothing is kept without it.
     """
 
     fits: Mapping[str, Sequence[EpisodeFits]]
@@ -49,6 +55,7 @@ class KernelDomain:
     candidates: Candidates | None = None
     labelled: bool = True
     coordinates: Callable[[str], Sequence[CoordinateFits]] | None = None
+    cache: Path | None = None
     name: str = "kernels"
     synthetic: str = ""
     _made: dict[str, Electorate] = field(default_factory=dict)
@@ -116,10 +123,19 @@ class KernelDomain:
         require_operator_source(operator)
         key = (operator.id, electorate.digest)
         if key not in self._verdicts:
-            asked = [{"source": operator.source, "level": operator.level}]
-            answers = self._answers(asked, electorate, False)
-            self._verdicts[key] = verdicts_of(electorate, ((place, row) for place, (row,) in answers))
+            self._verdicts[key] = remembered(
+                self._place("verdicts", *key), partial(self._examined, operator, electorate)
+            )
         return self._verdicts[key]
+
+    def _examined(self, operator: Operator, electorate: Electorate) -> Verdicts:
+        asked = [{"source": operator.source, "level": operator.level}]
+        answers = self._answers(asked, electorate, False)
+        return verdicts_of(electorate, ((place, row) for place, (row,) in answers))
+
+    def _place(self, kind: str, *key: str) -> Path | None:
+        name = content_id([*key, _program().source])
+        return None if self.cache is None else self.cache / f"{kind}-{name}.json"
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
         """The static screen: operators see numbers of a fit, no source and no prompt."""
@@ -162,7 +178,7 @@ class KernelDomain:
         found: list[tuple[int, Any]] = []
         runs = any(operator["level"] == 2 and "predict" in operator["source"] for operator in operators)
         fits = {record.episode.name: record for record in self.fits[electorate.name]}
-        with Bench(trusted_program("runtime", "kernels/runtime")) as bench:
+        with Bench(_program()) as bench:
             for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True)):
                 places = able(electorate, number)
                 shown = [{**_plain(electorate.candidates[p].content), "place": n} for n, p in enumerate(places)]
@@ -181,6 +197,10 @@ class KernelDomain:
                     rows = [[lost] * len(operators)] * len(places)
                 found += zip(places, rows, strict=True)
         return found
+
+
+def _program() -> SandboxProgram:
+    return trusted_program("runtime", "kernels/runtime")
 
 
 def _episode_content(fits: EpisodeFits) -> dict[str, Any]:

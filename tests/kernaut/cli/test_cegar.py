@@ -62,8 +62,14 @@ def test_a_campaign_is_measured_composed_replayed_analysed_and_exported(
     text = Path("rule.py").read_text(encoding="utf-8")
     compile(text, "rule.py", "exec")
     assert "kernaut" not in text.replace("of Kernaut's evaluator", "")
-    ledger = json.loads(run("cegar", "analyse", "ledger", *common).stdout)["ledger"]
-    assert ledger["calls"] == 4
+    before = Path("a.sqlite").read_bytes()
+    analysed = json.loads(run("cegar", "analyse", "ledger", *common, "--votes", "best").stdout)
+    assert analysed["ledger"]["calls"] == 4
+    assert analysed["votes"] == json.loads(Path("rule.json").read_text(encoding="utf-8"))["votes"]
+    for command in ("report", "compose", "replay", "analyse"):
+        with Archive.open("a.sqlite") as archive:
+            archive.close()
+        assert Path("a.sqlite").read_bytes() == before, command
 
 
 def test_another_electorate_is_refused(run: Run, grown: dict[str, Any], cache: Path) -> None:
@@ -83,15 +89,26 @@ def test_another_electorate_is_refused(run: Run, grown: dict[str, Any], cache: P
         (("run", "--tasks", TASKS, "--cache", f"{TASKS}/cache"), "a cache folder to write to"),
         (("run", "--tasks", TASKS, "--limit", 1, "--aim", "high"), "--aim kind or accuracy"),
         (("report", "--votes", "most"), "1 to 4, or best"),
+        (("report", "--test", -1), "--test with --domain kernels alone. Got it with --domain code"),
+        (("analyse", "--domain", "texts", "--cache", "c"), "--cache with --domain code or kernels alone"),
+        (("analyse", "ledgers"), "an analysis of criteria"),
+        (("analyse", "--votes", 5), "1 to 4, or best"),
+        (("report", "--transfer", "--transfer-samples", "s.jsonl"), "one second pool"),
+        (("run", "--domain", "kernels", "--split-seed", 1), "--split-seed with --domain code alone"),
+        (("run", "--domain", "kernels", "--options", '{"a": 1}'), "no further options"),
+        (("run", "--domain", "kernels"), "Got none. hint: Name one by --kernels"),
+        (("run", "--max-tokens", 10), "--max-tokens with a language model"),
+        (("run", "--archive", "none/a.sqlite"), "a folder to write"),
         (("run", "--tasks", "missing.jsonl"), "missing.jsonl"),
         (("report", "--archive", "missing.sqlite"), "missing.sqlite"),
     ],
 )
 def test_errors_are_sentences(run: Run, words: tuple[Any, ...], named: str) -> None:
     result = run("cegar", *words)
-    assert result.exit_code != 0
-    assert named in result.output
+    assert result.exit_code == 2
+    assert named in " ".join(result.output.split())
     assert "Traceback" not in result.output
+    assert not list(Path.cwd().rglob("*.sqlite"))  # nothing is left behind
 
 
 def test_another_domain_or_a_file_without_tasks(refused: Callable[..., str], run: Run, tmp_path: Path) -> None:
@@ -126,14 +143,17 @@ FLAGGING = "def op(task, candidate):\n    return 'flag'\n"
         ({"source": FLAGGING, "votes": 0}, "at least 1 vote"),
         ({"source": FLAGGING, "votes": True}, "operators and votes"),
         ({"source": FLAGGING, "defect": "\ud800"}, "UTF-8 can hold"),
+        ({"source": "from math import *\n" + FLAGGING}, "everything from math is refused"),
+        ({"source": FLAGGING, "domain": 'code"""\nraise SystemExit\n'}, "a rule of the domain code"),
     ],
 )
 def test_rules_of_others_are_checked_before_they_are_written(
     refused: Callable[..., str], tmp_path: Path, rule: dict[str, Any], named: str
 ) -> None:
     operator = {"level": 1, "defect": "any", **rule}
-    votes = operator.pop("votes", 1)
-    Path("rule.json").write_text(json.dumps({"votes": votes, "operators": [operator]}), encoding="utf-8")
+    votes, domain = operator.pop("votes", 1), operator.pop("domain", "code")
+    record = {"domain": domain, "votes": votes, "operators": [operator]}
+    Path("rule.json").write_text(json.dumps(record), encoding="utf-8")
     assert named in refused("cegar", "export", "--rule", "rule.json", "--out", "rule.py")
     assert not Path("rule.py").exists()
 
@@ -145,6 +165,20 @@ def test_a_defect_of_several_lines_stays_a_comment(run: Run) -> None:
     names: dict[str, Any] = {}
     exec(compile(Path("rule.py").read_text(encoding="utf-8"), "rule.py", "exec"), names)
     assert names["judge"]({}, {}) == "flag"
+
+
+def test_a_rule_knows_its_domain(run: Run, refused: Callable[..., str]) -> None:
+    record = {"domain": "texts", "votes": 1, "operators": [{"source": FLAGGING, "level": 1, "defect": "any"}]}
+    Path("rule.json").write_text(json.dumps(record), encoding="utf-8")
+    words = ("cegar", "export", "--rule", "rule.json", "--out", "rule.py")
+    assert run(*words).exit_code == 0
+    assert "Domain texts." in Path("rule.py").read_text(encoding="utf-8")
+    assert "a rule of the domain code in rule.json. Got one of 'texts'" in refused(*words, "--domain", "code")
+    assert "--rule without --most" in refused(*words, "--most", 3)
+    Archive.create("k.sqlite").close()
+    Path("t.csv").write_text("x,y\n1,2\n2,3\n3,5\n", encoding="utf-8")
+    advising = ("cegar", "advise", "--archive", "k.sqlite", "--data", "t.csv", "--target", "y", "--rule", "rule.json")
+    assert "the domain kernels in rule.json. Got one of 'texts'" in refused(*advising)
 
 
 def test_kernels_are_measured_by_selection_and_by_crps(run: Run) -> None:

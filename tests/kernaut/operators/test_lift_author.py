@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kernaut.operators.admission import consult
+from kernaut.operators.admission import Arm, consult
 from kernaut.operators.code.domain import CodeDomain
 from kernaut.operators.code.symptoms import SYMPTOMS
 from kernaut.operators.collisions import collisions
@@ -32,6 +32,26 @@ def test_the_goal_is_what_the_gate_asks(seed: int) -> None:
     if gate.admitted:
         assert worth == pytest.approx(gate.accuracy_after - gate.accuracy_before)
         assert Goal(electorate, request, 2.0).worth(new.flags[None])[0] < worth
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("arm", ["target-only", "direct", "recall-gated", "narrow"])
+def test_the_goal_asks_no_more_than_the_gate_of_its_arm(arm: Arm, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    electorate = electorate_of([[int(label) for label in row] for row in rng.random((9, 6)) < 0.5])
+    count = len(electorate.candidates)
+    pool = [verdicts_of(np.flatnonzero(rng.random(count) < 0.2).tolist(), count)]
+    found = collisions(electorate, pool, range(count))
+    target = None if arm == "direct" else found[-1]
+    request = request_for(electorate, pool, target, 1, seed=seed)
+    decided = set()
+    for share in (0.0, 0.02, 0.3):
+        flags = rng.random(count) < np.where(electorate.correct, share, 0.5)
+        new = verdicts_of(np.flatnonzero(flags).tolist(), count)
+        gate = consult(arm, electorate, pool, new, target, request.faulty)
+        assert gate.admitted == (Goal(electorate, request, 0.0, arm=arm).worth(new.flags[None])[0] > 0.0)
+        decided.add(gate.admitted)
+    assert decided == {True, False} or seed  # both decisions come up
 
 
 def test_what_it_offers_would_be_admitted_and_is_never_offered_again(code_domain: CodeDomain) -> None:

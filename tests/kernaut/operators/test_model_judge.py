@@ -14,6 +14,7 @@ from kernaut.archive.merging import prune_archive
 from kernaut.archive.store import Archive
 from kernaut.authors import patience
 from kernaut.authors.chat import ModelSettings
+from kernaut.authors.spending import spending_of
 from kernaut.errors import ModelFailure
 from kernaut.operators.domain import Domain
 from kernaut.operators.loop import LoopOptions
@@ -118,11 +119,18 @@ def test_refusals_faults_and_an_allowance_are_states(server: ModelServer, tmp_pa
         None,
         said(completion([], None, refusal="No.")),
         said(completion([("guess", {})])),
-        None,
         status(500, "down"),
     ]
     with pytest.raises(ModelFailure):
         judged(tmp_path / "b.sqlite", server, domain)
+    with Archive.open(tmp_path / "b.sqlite", read_only=True) as archive:
+        (broken_off,) = judgements(archive, "c", domain.electorate("unseen"))
+        paid = spending_of(entry.usage for entry in archive.transcript(archive.campaigns()[0].id, 0))
+    assert (broken_off.asked, broken_off.spent, broken_off.spent.calls) == (
+        2,
+        paid,
+        3,
+    )  # the third was answered once, then broken off
     part = judged(tmp_path / "b.sqlite", server, domain, tokens=6000)
     assert 0 < part.left < 16
     assert part.verdicts.reasons[1] == "refused by the model: No."

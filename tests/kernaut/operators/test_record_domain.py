@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
-from kernaut.errors import InputError, ProgramRefused
+from kernaut.errors import InputError, ProgramRefused, SandboxFailure
 from kernaut.operators.authoring import OfflineAuthor
 from kernaut.operators.loop import LoopOptions, evolve
 from kernaut.operators.record_domain import Record, RecordDomain, Screen
 from kernaut.operators.records import Candidate, Electorate, Operator, Task
 from kernaut.operators.symptoms import Symptom
+from kernaut.operators.trusted import Bench
 
 DOUBLE = Symptom(
     "excess", "excess over the limit", 1, "def excess(task, candidate):\n    return candidate['size'] - task['limit']\n"
@@ -126,6 +128,19 @@ def test_the_loop_grows_an_operator_that_holds_on_unseen_tasks(domain: RecordDom
     outcome = evolve(domain, domain.electorate("train"), OfflineAuthor(), LoopOptions(most_calls=3))
     assert [found.defect for found in outcome.operators] == ["excess over the limit above 0.5"]
     assert domain.examine(outcome.operators[0], domain.electorate("unseen")).to_json()["letters"] == "ppfa" * 4
+
+
+def test_a_symptom_that_ends_its_process_is_unmeasured_on_that_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts, ask = {"train": electorate("train"), "unseen": electorate("unseen", 4)}, Bench.ask
+
+    def dying(self: Bench, request: Mapping[str, Any]) -> Any:
+        if request["task"]["limit"] > 30:
+            raise SandboxFailure("crashed", "the process died")
+        return ask(self, request)
+
+    monkeypatch.setattr(Bench, "ask", dying)
+    table = RecordDomain("sizes", parts, (DOUBLE,), (), "Sizes.").measure(parts["train"])
+    assert np.isfinite(table[:3]).all() and np.isnan(table[12:]).all()
 
 
 def test_electorates_must_be_the_domain_s_own() -> None:

@@ -69,5 +69,9 @@ def test_each_benchmark_has_a_search_command_that_takes_the_options(
 def test_installed_benchmarks_are_named_and_tables_have_a_command_of_their_own() -> None:
     words = search_command("tides", "a.sqlite", runs=1, episodes=1, rounds=1)
     assert words[0] == "meta-run" and words[words.index("--benchmark") + 1] == "tides"
+    words = search_command(
+        "tides", "a.sqlite", runs=1, episodes=1, rounds=1, options={"dry_run": True, "quiet": False, "config": None}
+    )
+    assert words[-1] == "--dry-run" and "--quiet" not in words and "--config" not in words
     with pytest.raises(InputError, match="table"):
         search_command("table", "a.sqlite", runs=1, episodes=1, rounds=1)
