@@ -19,7 +19,7 @@ from kernaut.digest import thaw
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.examining import able, examined, moves
 from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
-from kernaut.operators.screens import literal_findings
+from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, reordered, turned
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench, trusted_source
@@ -118,7 +118,7 @@ class RecordDomain:
         return self._verdicts[key]
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
-        """Literals, then every rewriting, on the tasks where the operator flags most."""
+        """Literals, then every rewriting, then candidates in another order, on the tasks where the operator flags most."""
         found = literal_findings(operator, (text for c in electorate.candidates for text in _texts(c.content)))
         counts = Counter(int(electorate.task_places[place]) for place in np.flatnonzero(verdicts.flags))
         chosen = [task for task, _ in counts.most_common(SCREENED_TASKS)]
@@ -128,6 +128,10 @@ class RecordDomain:
                 request = partial(self._request, electorate, [_asked(operator)], rewrite=screen.rewrite)
                 if moves(bench, electorate, verdicts, chosen[:SCREENED_TASKS], request, screen.share):
                     found.append(f"{screen.name}: {screen.words}")
+            elsewhere = partial(self._request, electorate, [_asked(operator)], turn=True)
+            share = ORDER_SHARE if operator.level == 2 else 0.0
+            if moves(bench, electorate, verdicts, chosen[:SCREENED_TASKS], elsewhere, share):
+                found.append(ORDER)
         return tuple(found)
 
     def symptoms(self) -> Sequence[Symptom]:
@@ -169,7 +173,13 @@ class RecordDomain:
         return SandboxProgram(text, "answer", "json", "python")
 
     def _request(
-        self, electorate: Electorate, operators: list[Record], task: int, *, rewrite: Rewrite | None = None
+        self,
+        electorate: Electorate,
+        operators: list[Record],
+        task: int,
+        *,
+        rewrite: Rewrite | None = None,
+        turn: bool = False,
     ) -> dict[str, Any]:
         members = [electorate.candidates[place] for place in electorate.members[task]]
         content, true = thaw(electorate.tasks[task].content), [thaw(candidate.content) for candidate in members]
@@ -178,12 +188,13 @@ class RecordDomain:
             shown_task, shown = rewrite(
                 thaw(electorate.tasks[task].content), [dict(c) for c in true], [c.correct for c in members]
             )
+        order = turned(len(members)) if turn else range(len(members))
         return {
             "operators": operators,
             "task": shown_task,
-            "shown": [{**candidate, "place": number} for number, candidate in enumerate(shown)],
-            "true": true,
-            "wanted": [number for number, candidate in enumerate(members) if candidate.visible],
+            "shown": [{**candidate, "place": number} for number, candidate in enumerate(reordered(shown, order))],
+            "true": reordered(true, order),
+            "wanted": [order[number] for number, candidate in enumerate(members) if candidate.visible],
             "measure": False,
         }
 

@@ -28,7 +28,7 @@ from kernaut.operators.code.tasks import CodeTask
 from kernaut.operators.examining import able, examined, moves
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import Candidate, Electorate, Flags, Operator, Task, Verdicts
-from kernaut.operators.screens import literal_findings
+from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, reordered, turned
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench
@@ -121,7 +121,7 @@ class CodeDomain:
             return examined(bench, electorate, partial(self._request, electorate, [_asked(operator)]))
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
-        """Findings of the four screens, on the tasks where the operator flags most."""
+        """Findings of the four screens, and of candidates in another order, on the tasks where the operator flags most."""
         found = literal_findings(operator, (str(c.content["source"]) for c in electorate.candidates))
         counts = Counter(int(electorate.task_places[place]) for place in np.flatnonzero(verdicts.flags))
         chosen = [task for task, _ in counts.most_common(MOST_TASKS - 2)]
@@ -131,6 +131,9 @@ class CodeDomain:
                 request = partial(self._request, electorate, [_asked(operator)], rewrite=screen.rewrite)
                 if moves(bench, electorate, verdicts, chosen, request, screen.share):
                     found.append(f"{screen.name}: {screen.words}")
+            elsewhere = partial(self._request, electorate, [_asked(operator)], turn=True)
+            if moves(bench, electorate, verdicts, chosen, elsewhere, ORDER_SHARE if operator.level == 2 else 0.0):
+                found.append(ORDER)
         return tuple(found)
 
     def symptoms(self) -> Sequence[Symptom]:
@@ -190,19 +193,21 @@ class CodeDomain:
         task: int,
         *,
         rewrite: Callable[[View], View] | None = None,
+        turn: bool = False,
     ) -> dict[str, Any]:
         content, members = electorate.tasks[task].content, electorate.members[task]
         true = self._view(electorate, task)
         view = true if rewrite is None else rewrite(true)
         runs = any(operator["level"] == 2 for operator in operators)
+        order = turned(len(members)) if turn else range(len(members))
         return {
             "do": "judge",
-            "tape": self._tape(electorate)[task] if runs else None,
+            "tape": reordered(self._tape(electorate)[task], order) if runs else None,
             "operators": list(operators),
             "task": dict(view.task),
-            "shown": [{"source": source, "place": number} for number, source in enumerate(view.shown)],
-            "sources": list(view.true),
-            "wanted": [number for number, place in enumerate(members) if electorate.visible[place]],
+            "shown": [{"source": text, "place": number} for number, text in enumerate(reordered(view.shown, order))],
+            "sources": reordered(view.true, order),
+            "wanted": [order[number] for number, place in enumerate(members) if electorate.visible[place]],
             "measure": False,
             "entry": content["entry"],
             "checks": [dict(check) for check in content["checks"]],

@@ -7,6 +7,7 @@ train-selected reference.  Fault kinds: over-confident (under 80 % of the query 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,14 +20,14 @@ from numpy.typing import NDArray
 from kernaut.digest import content_id
 from kernaut.errors import InputError, SandboxFailure
 from kernaut.operators.cache import remembered
-from kernaut.operators.examining import able, verdicts_of
+from kernaut.operators.examining import able, moves, verdicts_of
 from kernaut.operators.kernels.coordinates import CoordinateFits
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of
 from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.kernels.use import Candidates, Uses
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import Candidate, Electorate, Flags, Operator, Task, Verdicts
-from kernaut.operators.screens import literal_findings
+from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, reordered, turned
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench, trusted_program
@@ -34,6 +35,8 @@ from kernaut.sandbox.records import SandboxProgram
 from kernaut.scoring.predictive import coverage
 
 COVERAGE = 0.8
+SCREENED = 6
+"""Episodes that an operator is screened on."""
 _DIGITS = 10
 
 
@@ -129,8 +132,7 @@ class KernelDomain:
         return self._verdicts[key]
 
     def _examined(self, operator: Operator, electorate: Electorate) -> Verdicts:
-        asked = [{"source": operator.source, "level": operator.level}]
-        answers = self._answers(asked, electorate, False)
+        answers = self._answers([_asked(operator)], electorate, False)
         return verdicts_of(electorate, ((place, row) for place, (row,) in answers))
 
     def _place(self, kind: str, *key: str) -> Path | None:
@@ -138,8 +140,15 @@ class KernelDomain:
         return None if self.cache is None else self.cache / f"{kind}-{name}.json"
 
     def screen(self, operator: Operator, electorate: Electorate, verdicts: Verdicts) -> tuple[str, ...]:
-        """The static screen: operators see numbers of a fit, no source and no prompt."""
-        return tuple(literal_findings(operator, ()))
+        """Literals, and kernels and points in another order, on the episodes where the operator flags most: it sees numbers of a fit, no source and no prompt."""
+        found = literal_findings(operator, ())
+        counts = Counter(int(electorate.task_places[place]) for place in np.flatnonzero(verdicts.flags))
+        chosen = [task for task, _ in counts.most_common(SCREENED)]
+        with Bench(_program()) as bench:
+            request = partial(self._request, [_asked(operator)], electorate, turn=True)
+            if moves(bench, electorate, verdicts, chosen, request, ORDER_SHARE):
+                found.append(ORDER)
+        return tuple(found)
 
     def symptoms(self) -> Sequence[Symptom]:
         """What can be measured."""
@@ -176,27 +185,53 @@ class KernelDomain:
 
     def _answers(self, operators: list[dict[str, Any]], electorate: Electorate, measure: bool) -> list[tuple[int, Any]]:
         found: list[tuple[int, Any]] = []
-        runs = any(operator["level"] == 2 and "predict" in operator["source"] for operator in operators)
-        fits = {record.episode.name: record for record in self.fits[electorate.name]}
         with Bench(_program()) as bench:
-            for number, (task, members) in enumerate(zip(electorate.tasks, electorate.members, strict=True)):
-                places = able(electorate, number)
-                shown = [{**_plain(electorate.candidates[p].content), "place": n} for n, p in enumerate(places)]
-                request = {
-                    "operators": operators,
-                    "task": _plain(task.content),
-                    "shown": shown,
-                    "wanted": list(range(len(places))),
-                    "measure": measure,
-                    "grams": _grams(fits[task.id], [members.index(p) for p in places]) if runs else None,
-                }
+            for task in range(len(electorate.tasks)):
+                places = able(electorate, task)
                 try:
-                    rows = bench.ask(request)
+                    rows = bench.ask({**self._request(operators, electorate, task), "measure": measure})
                 except SandboxFailure as failure:
                     lost = None if measure else ["abstain", f"{failure.state}: {failure.message}"]
                     rows = [[lost] * len(operators)] * len(places)
                 found += zip(places, rows, strict=True)
         return found
+
+    def _request(
+        self, operators: list[dict[str, Any]], electorate: Electorate, task: int, *, turn: bool = False
+    ) -> dict[str, Any]:
+        """An episode with the kernels that could be fitted; turned, they stand in another order, and points in reverse."""
+        record, places = self._fitted(electorate)[electorate.tasks[task].id], able(electorate, task)
+        shown = [_plain(electorate.candidates[place].content) for place in places]
+        content, order = _plain(electorate.tasks[task].content), range(len(places))
+        if turn:
+            order = turned(len(places))
+            content, shown = _backwards(content), [_backwards(fit) for fit in shown]
+        runs = any(operator["level"] == 2 and "predict" in operator["source"] for operator in operators)
+        members = electorate.members[task]
+        grams = _grams(record, [members.index(place) for place in places], turn) if runs else None
+        return {
+            "operators": operators,
+            "task": content,
+            "shown": [{**fit, "place": number} for number, fit in enumerate(reordered(shown, order))],
+            "wanted": list(order),
+            "measure": False,
+            "grams": None if grams is None else reordered(grams, order),
+        }
+
+    def _fitted(self, electorate: Electorate) -> dict[str, EpisodeFits]:
+        return {record.episode.name: record for record in self.fits[electorate.name]}
+
+
+def _asked(operator: Operator) -> dict[str, Any]:
+    return {"source": operator.source, "level": operator.level}
+
+
+def _backwards(content: dict[str, Any]) -> dict[str, Any]:
+    """An episode or a fit with its points, fitting and query ones, in reverse; the likelihood's grid stays."""
+    return {
+        key: value[::-1] if isinstance(value, list) and key != "log_likelihood" else value
+        for key, value in content.items()
+    }
 
 
 def _program() -> SandboxProgram:
@@ -228,9 +263,11 @@ def _fit_content(fits: EpisodeFits, place: int) -> dict[str, Any]:
     }
 
 
-def _grams(fits: EpisodeFits, kernels: Sequence[int]) -> list[list[float]]:
-    rows, columns = np.triu_indices(fits.gram.shape[-1])
-    return [np.round(fits.gram[kernel][rows, columns], _DIGITS).tolist() for kernel in kernels]
+def _grams(fits: EpisodeFits, kernels: Sequence[int], backwards: bool) -> list[list[float]]:
+    n, size = len(fits.episode.fit_targets), fits.gram.shape[-1]
+    points = np.r_[n - 1 : -1 : -1, size - 1 : n - 1 : -1] if backwards else np.arange(size)
+    rows, columns = np.triu_indices(size)
+    return [np.round(fits.gram[kernel][points[rows], points[columns]], _DIGITS).tolist() for kernel in kernels]
 
 
 def _plain(content: Mapping[str, Any]) -> dict[str, Any]:

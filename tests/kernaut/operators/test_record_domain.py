@@ -114,6 +114,7 @@ def test_a_domain_without_a_runner_runs_nothing() -> None:
         ("return 'flag' if candidate['name'].endswith(('7', '17', '27', '37')) else 'pass'", "syntax screen"),
         ("return 'flag' if candidate['name'] == 'candidate of size 17' else 'pass'", "is a part of a candidate"),
         ("return 'flag' if candidate['size'] in (7, 17, 27, 37) else 'pass'", "constants screen"),
+        ("return 'flag' if candidate['place'] == 2 else 'pass'", "order screen"),
     ],
 )
 def test_screens_catch_cheaters_of_their_kind(domain: RecordDomain, body: str, screen: str | None) -> None:

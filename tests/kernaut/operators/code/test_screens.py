@@ -31,6 +31,7 @@ DIGESTS = [
     ONE + "    return 'flag' if 'for value in values' in candidate['source'] else 'pass'\n",
     ONE
     + f"    known = {['ab cd ef' * 10 for _ in range(6)]!r}\n    return 'flag' if candidate['source'] in known else 'pass'\n",
+    ONE + f"    return 'flag' if len(candidate['source']) in {list(range(60, 300, 3))} else 'pass'\n",
     ONE + "    return 'flag' if 1234567.25 > len(candidate['source']) else 'pass'\n",
 ]
 PROMPT = [
@@ -51,6 +52,16 @@ TEXT = [
     "import ast\n"
     + TWO
     + "    ctx.run(candidate, [1])\n    return 'flag' if len(list(ast.walk(ast.parse(candidate['source'])))) > 30 else 'pass'\n",
+]
+
+ORDER = [
+    ONE + "    return 'flag' if candidate['place'] % 2 else 'pass'\n",
+    ONE + "    return 'flag' if candidate['place'] in (1, 4, 6, 7) else 'pass'\n",
+    TWO + "    return 'flag' if ctx.checks[0]['args'] and candidate['place'] < 5 else 'pass'\n",
+    TWO
+    + "    place = [p['place'] for p in ctx.peers].index(candidate['place'])\n    return 'flag' if place * 2 > len(ctx.peers) else 'pass'\n",
+    TWO
+    + "    ctx.run(candidate, [1])\n    earlier = [p for p in ctx.peers if p['place'] < candidate['place']]\n    return 'flag' if len(earlier) in (2, 3, 5) else 'pass'\n",
 ]
 
 
@@ -96,6 +107,11 @@ def test_branching_on_the_prompt(code_domain: CodeDomain, train: Electorate, sou
 @pytest.mark.parametrize("source", TEXT)
 def test_running_and_deciding_by_text(code_domain: CodeDomain, train: Electorate, source: str) -> None:
     assert any(finding.startswith("text screen") for finding in findings(code_domain, train, source))
+
+
+@pytest.mark.parametrize("source", ORDER)
+def test_deciding_by_where_a_candidate_stands(code_domain: CodeDomain, train: Electorate, source: str) -> None:
+    assert any(finding.startswith("order screen") for finding in findings(code_domain, train, source))
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from kernaut.operators.kernels.domain import KernelDomain
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of, fit_subjects
 from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.records import ABSTAIN, Operator
+from kernaut.operators.trusted import Bench
 
 SUBJECTS = subjects_of(
     {"rbf": [{"lengthscale": 0.25}, {"lengthscale": 1.0}], "matern52": [{"lengthscale": 0.5}], "linear": [{}]}
@@ -121,3 +123,55 @@ def test_symptoms_are_measured_and_hand_written_operators_answer(domain: KernelD
     for operator in HAND_WRITTEN:
         assert domain.examine(operator, electorate).reasons == {}
         assert domain.screen(operator, electorate, domain.examine(operator, electorate)) == ()
+
+
+@pytest.mark.parametrize(
+    ("level", "condition"),
+    [
+        (1, "candidate['place'] == 1"),
+        (1, "candidate['place'] % 2 and task['targets'][0] > -9"),
+        (1, "candidate['loo_mean'][0] > candidate['loo_mean'][-1]"),
+        (1, "task['targets'][0] < task['targets'][-1]"),
+        (2, "ctx.peers[0]['noise'] == candidate['noise'] and candidate['place'] < 1"),
+        (2, "ctx.predict(candidate, range(6), [6])[0][0] > 0 and candidate['place'] in (0, 2)"),
+    ],
+)
+def test_deciding_by_places_is_screened(domain: KernelDomain, level: int, condition: str) -> None:
+    head = HEAD if level == 2 else HEAD.replace(", ctx", "")
+    operator = Operator(f"{head}    return 'flag' if {condition} else 'pass'\n", level, "cheats")
+    electorate = domain.electorate("train")
+    verdicts = domain.examine(operator, electorate)
+    assert verdicts.flags.any()
+    (found,) = domain.screen(operator, electorate, verdicts)
+    assert found.startswith("order screen")
+
+
+def test_turned_kernels_and_points_are_the_same_fits(domain: KernelDomain) -> None:
+    """Predictions from the points that stand last are, turned, those from the first ones: values and grams move together."""
+    source = (
+        HEAD
+        + """    n, q = len(task["targets"]), len(task["query_inputs"])
+    refit = ctx.predict(candidate, range(n), range(n, n + q))
+    gap = max(abs(mean - m) + abs(sd - s) for (mean, sd), m, s in zip(refit, candidate["mean"], candidate["sd"]))
+    others = sum(peer["noise"] != candidate["noise"] for peer in ctx.peers)
+    return "flag" if gap < 1e-5 and others < 4 else "pass"
+"""
+    )
+    operator, electorate = Operator(source, 2, "refits"), domain.electorate("train")
+    verdicts = domain.examine(operator, electorate)
+    assert verdicts.flags.sum() == electorate.visible.sum()
+    assert domain.screen(operator, electorate, verdicts) == ()
+
+
+def test_verdicts_are_kept_in_a_folder(
+    fits: list[EpisodeFits], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = HAND_WRITTEN[-1]
+    first = KernelDomain({"train": fits}, 2, cache=tmp_path)
+    found = first.examine(operator, first.electorate("train"))
+    monkeypatch.setattr(Bench, "ask", None)  # nothing is asked again
+    again = KernelDomain({"train": fits}, 2, cache=tmp_path)
+    assert again.examine(operator, again.electorate("train")).to_json() == found.to_json()
+    other = KernelDomain({"train": fits[:2]}, 2, cache=tmp_path)
+    with pytest.raises(TypeError):
+        other.examine(operator, other.electorate("train"))
