@@ -22,7 +22,7 @@ from kernaut.cli.cegar_options import (
     require_concerned,
     votes_of,
 )
-from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, OutOption
+from kernaut.cli.options import DEFAULT_ARCHIVE, ArchiveOption, DropOption, OutOption
 from kernaut.cli.terminal import Terminal, read_text, require_writable, write_json, write_text
 from kernaut.errors import InputError
 
@@ -188,9 +188,11 @@ def analyse(
 
 
 def advise(
+    ctx: typer.Context,
     data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A table: CSV, JSON or Parquet.")],
     archive: ArchiveOption = DEFAULT_ARCHIVE,
     target: Annotated[str | None, typer.Option("--target", metavar="COLUMN", help="The target column.")] = None,
+    drop: DropOption = None,
     rule: Annotated[
         Path | None, typer.Option("--rule", metavar="FILE", help="A rule that compose wrote. [default: by hand]")
     ] = None,
@@ -205,7 +207,10 @@ def advise(
     from kernaut.operators.rules import Rule
 
     require_writable(out)
-    table = read_table(data, target)
+    table = read_table(data, target, drop=drop or ())
+    terminal: Terminal = ctx.obj
+    for line in table.cleaning.lines():
+        terminal.note(line)
     by_hand = Rule("hand-written, at least two", HAND_WRITTEN, 2)
     chosen = by_hand if rule is None else _read_rule(rule, "kernels")[0]
     with Archive.open(archive, read_only=True) as opened:

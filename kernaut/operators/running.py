@@ -183,7 +183,8 @@ def report(
             flags[rule.name] = rule.flags(domain, electorate, known)
             if done is not None:
                 done(name, number, len(measured))
-        flags["perfect"] = ~electorate.correct
+        fixed = dict(getattr(domain, "fixed_flags", lambda _: {})(electorate))
+        flags |= {"perfect": ~electorate.correct, **fixed}
         judges = (judged or {}).get(name, ())
         for judge in judges:
             flags[f"judge {judge.model}"] = judge.verdicts.flags
@@ -197,11 +198,11 @@ def report(
             rows[rule.name]["discovery"] = found
         seen = electorate.visible
         against = {
-            baseline.name: sign_flips(
-                panel.accuracy(flags[together.name][seen]) - panel.accuracy(flags[baseline.name][seen]),
-                generator("sign flips", electorate.digest, baseline.name),
+            other: sign_flips(
+                panel.accuracy(flags[together.name][seen]) - panel.accuracy(flags[other][seen]),
+                generator("sign flips", electorate.digest, other),
             )
-            for baseline in baselines
+            for other in (*(baseline.name for baseline in baselines), *fixed)
         }
         results[name] = {"digest": electorate.digest, "rules": rows, "all_runs_against": against}
         if judges:

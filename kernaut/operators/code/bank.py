@@ -99,10 +99,13 @@ def sample_bank(
     by_task: dict[str, list[str]] = {task.id: [] for task in tasks}
     entries = {task.id: task for task in tasks}
     for number, record in enumerate(read_records(path), 1):
-        name = str(record.get("task_id"))
+        name = str(record.get("task_id", ""))
         source = record.get("solution", record.get("completion"))
-        if not isinstance(source, str):
-            raise InputError(f"Expected solution or completion on line {number} of {path}. Got neither.")
+        if not isinstance(source, str) or not name:
+            absent = "neither" if name else "no task_id"
+            raise InputError(
+                f"Expected task_id, and solution or completion, in record {number} of {path}. Got {absent}."
+            )
         if name in by_task:
             whole = f"def {entries[name].entry}" in source
             by_task[name].append(source if whole else entries[name].prompt + source)

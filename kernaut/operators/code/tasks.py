@@ -73,8 +73,11 @@ def read_records(path: Path) -> list[dict[str, Any]]:
         InputError: when it cannot be read.
     """
     try:
-        text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
-        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+        content = path.read_bytes()
+        text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8-sig")
+        records = [
+            json.loads(line) for line in text.split("\n") if line.strip()
+        ]  # other line breaks may stand in a text
         if "\\ud" in text.lower():  # half a surrogate pair, which nothing could write again
             json.dumps(records, ensure_ascii=False).encode("utf-8")
     except (OSError, ValueError, EOFError, RecursionError, zlib.error) as error:

@@ -6,6 +6,7 @@ which also says how much each column matters.  No label is known here, so nothin
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,17 +16,19 @@ from kernaut.episodes.episode import Episode
 from kernaut.episodes.table import Table
 from kernaut.errors import InputError
 from kernaut.evaluation.references import fixed_grid
-from kernaut.evaluation.subject import program_subject
+from kernaut.evaluation.subject import Subject, program_subject
 from kernaut.operators.kernels.coordinates import fit_coordinates
 from kernaut.operators.kernels.domain import KernelDomain
-from kernaut.operators.kernels.fits import fit_subjects, only
+from kernaut.operators.kernels.fits import EpisodeFits, fit_subjects, only
 from kernaut.operators.records import ABSTAIN
 from kernaut.operators.rules import Rule
 from kernaut.scoring.predictive import crps_gaussian
 from kernaut.seeds import generator
 
 MOST_ROWS = 64
-MOST_KERNELS = 30
+MOST_PROGRAMS = 30
+MOST_REFERENCES = 15
+FEW_ROWS = 20
 QUERIES = 16
 
 
@@ -58,8 +61,7 @@ def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict
     (everyone,) = fit_subjects(subjects, [episode], resolve=archive.program)
     if not everyone.alive.any():
         raise InputError("Expected a kernel that can be fitted to the table. Got none.")
-    order = np.argsort(-everyone.best_log_likelihood, kind="stable")[:MOST_KERNELS]
-    places = sorted(int(place) for place in order if everyone.alive[place])
+    places, left_out = _chosen(subjects, everyone)
     (fits,) = only([everyone], places)
     domain = KernelDomain({"train": [fits]}, 0, labelled=False)
     electorate = domain.electorate("train")
@@ -89,17 +91,69 @@ def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict
             }
         )
     rows.sort(key=lambda row: (-float(str(row["weight"])), str(row["name"])))
+    columns = [{"name": name, "relevance": float(share)} for name, share in zip(table.columns, relevance, strict=True)]
     return {
         "rows": len(table),
         "rows_used": len(episode.fit_targets),
+        "cleaning": table.cleaning.to_json(),
         "rule": rule.to_json(),
         "all_flagged": bool(flags.all()),
+        "in_words": _summary(rows, columns, len(episode.fit_targets), bool(flags.all())),
         "recommended": rows[0],
-        "columns": [
-            {"name": name, "relevance": float(share)} for name, share in zip(table.columns, relevance, strict=True)
-        ],
+        "columns": columns,
         "kernels": rows,
+        "left_out": left_out,
     }
+
+
+def _chosen(subjects: Sequence[Subject], fits: EpisodeFits) -> tuple[list[int], dict[str, Any]]:
+    """Places of the likeliest programs and the likeliest references, and how many others there are and why.
+
+    Of kernels that are the same function on this table, such as those that differ in the lengthscales of further coordinates, the first is kept.
+    """
+    seen: set[bytes] = set()
+    first, same, failed = [], 0, []
+    for place, subject in enumerate(subjects):
+        if not fits.alive[place]:
+            failed.append(subject.name)
+            continue
+        key = np.round(np.concatenate([fits.log_likelihood[place], fits.mean[place], fits.sd[place]]), 9).tobytes()
+        same += key in seen
+        first += [] if key in seen else [place]
+        seen.add(key)
+    ranked = sorted(first, key=lambda place: -fits.best_log_likelihood[place])
+    programs = [place for place in ranked if subjects[place].origin != "reference"]
+    references = [place for place in ranked if subjects[place].origin == "reference"]
+    kept = sorted([*programs[:MOST_PROGRAMS], *references[:MOST_REFERENCES]])
+    counts = {
+        "less_likely_programs": len(programs[MOST_PROGRAMS:]),
+        "less_likely_references": len(references[MOST_REFERENCES:]),
+        "equal_on_this_table": same,
+        "not_fitted": failed,
+    }
+    return kept, counts
+
+
+def _summary(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[Mapping[str, Any]], used: int, all_flagged: bool
+) -> str:
+    """What to do, in a few sentences."""
+    best, own = rows[0], [row for row in rows if row["origin"] != "reference"]
+    trusted = sum(bool(row["trusted"]) for row in rows)
+    words = f"{trusted} of {len(rows)} kernels are trusted, {sum(bool(row['trusted']) for row in own)} of the archive's {len(own)}."
+    if all_flagged:
+        words += " None is, so that all are weighed as if none had been flagged: look for further kernels."
+    words += f" The largest weight in the mixture, {best['weight']:.2f}, has {best['name']}, "
+    words += "a reference." if best["origin"] == "reference" else "a program of the archive."
+    if own and best["origin"] == "reference":
+        mine = own[0]
+        words += f" The archive's own best is {mine['name']}, weight {mine['weight']:.2f}."
+    unsure = [f"{column['name']} ({column['relevance']:.2f})" for column in columns if column["relevance"] < 0.5]
+    if unsure:
+        words += f" Columns that hardly matter, with the probability that they do: {', '.join(unsure)}."
+    if used < FEW_ROWS:
+        words += f" {used} rows say little: weights and verdicts may change with a few more."
+    return words
 
 
 def in_words(flagged: bool, reasons: list[str], votes: int) -> str:

@@ -168,6 +168,13 @@ class KernelDomain:
         """Ten operators from single symptoms."""
         return HAND_WRITTEN
 
+    def fixed_flags(self, electorate: Electorate) -> Mapping[str, Flags]:
+        """A baseline that looks at no fit: the same kernels flagged on every episode, those that are worse than the reference in training."""
+        if self.candidates is None:
+            return {}
+        worse = self.candidates.training > self.candidates.training[self.reference] + 1e-12
+        return {"worse in training": np.tile(worse, len(electorate.tasks))}
+
     def worth(self, electorate: Electorate, flags: Flags) -> Mapping[str, Any]:
         """Mean CRPS of the kernel chosen and of the mixture formed, with and without the rule."""
         if self.candidates is None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
-from kernaut.archive.records import CampaignRecord
+from kernaut.archive.records import CampaignRecord, EvidenceRecord
 from kernaut.archive.store import Archive
 from kernaut.errors import InputError
 from kernaut.operators.domains import DomainOptions, open_domain
 from kernaut.plugins import bundled
+from kernaut.program.program import load_candidate
+from tests.kernaut.cli.conftest import EXAMPLE
 
 Run = Callable[..., Any]
 TASKS = bundled("examples", "code_tasks.jsonl")
@@ -190,6 +192,9 @@ def test_kernels_are_measured_by_selection_and_by_crps(run: Run) -> None:
     assert result.exit_code == 0, result.output
     electorates = json.loads(result.stdout)["electorates"]
     assert set(electorates) == {"train", "validation", "unseen"}
+    fixed = electorates["unseen"]["rules"]["worse in training"]
+    assert fixed["flagged"] % 6 == 0  # as many kernels on each of the six episodes
+    assert 0.0 < electorates["unseen"]["all_runs_against"]["worse in training"] <= 1.0
     nothing = electorates["unseen"]["rules"]["nothing"]["worth"]
     assert nothing["choice by likelihood"] == nothing["choice by likelihood among kept"]
     assert nothing["best in hindsight"]["mean_crps"] < nothing["train-selected reference"]["mean_crps"]
@@ -228,3 +233,23 @@ def test_advice_says_why_in_words(run: Run, tmp_path: Path) -> None:
     for kernel in advice["kernels"]:
         assert kernel["trusted"] or (len(kernel["reasons"]) >= 2 and "Do not trust" in kernel["in_words"])
         assert advice["all_flagged"] or kernel["trusted"] or kernel["weight"] == 0.0
+
+
+def test_advice_shows_the_archive_s_own_kernels_whatever_is_left_out(run: Run) -> None:
+    rows = [f"{x / 20},{'red' if x % 2 else 'blue'},{'' if x == 3 else (x / 20) ** 2}" for x in range(18)]
+    Path("my.csv").write_text("a,colour,y\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    with Archive.create("b.sqlite") as archive:
+        program = load_candidate(EXAMPLE)
+        archive.import_candidate(program, EvidenceRecord(program.id, True, "T2", (2,), 0, {}), "file")
+    words = ("cegar", "advise", "--archive", "b.sqlite", "--data", "my.csv", "--target", "y")
+    refusal = run(*words)
+    assert refusal.exit_code == 2 and "--drop colour" in refusal.stderr
+    result = run(*words, "--drop", "colour")
+    assert result.exit_code == 0, result.output
+    assert "missing" in result.stderr
+    advice = json.loads(result.stdout)
+    assert program.id in [kernel["candidate_id"] for kernel in advice["kernels"]]
+    assert len(advice["kernels"]) == 1 + 15
+    assert advice["left_out"]["equal_on_this_table"] > 0  # in one column lengthscales of further ones mean nothing
+    assert advice["cleaning"]["rows_missing"] == 1
+    assert "of the archive's 1." in advice["in_words"] and "17 rows say little" in advice["in_words"]

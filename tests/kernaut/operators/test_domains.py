@@ -44,7 +44,10 @@ def test_samples_are_labelled_by_visible_and_hidden_tests(tasks_file: Path, tmp_
         options = DomainOptions(tasks=str(tasks_file), samples=str(path))
         assert open_domain("code", options, archive, cache=tmp_path).synthetic == ""
     path.write_text('{"task_id": "own/largest"}', encoding="utf-8")
-    with pytest.raises(InputError, match="solution or completion on line 1"):
+    with pytest.raises(InputError, match="solution or completion, in record 1"):
+        sample_bank(load_tasks(tasks_file)[0], path, cache=tmp_path)
+    path.write_text('{"completion": "    return 1"}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"in record 1 of .* Got no task_id"):
         sample_bank(load_tasks(tasks_file)[0], path, cache=tmp_path)
 
 

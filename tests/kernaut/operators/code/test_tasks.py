@@ -112,6 +112,8 @@ def test_files(tmp_path: Path) -> None:
     packed = tmp_path / "tasks.jsonl.gz"
     packed.write_bytes(gzip.compress("\n".join(json.dumps(r) for r in task_records()).encode()))
     assert len(read_records(packed)) == len(task_records())
+    (tmp_path / "marked.jsonl").write_bytes(b"\xef\xbb\xbf" + '{"a": "one\u2028line"}\r\n{"a": 2}\r\n'.encode())
+    assert read_records(tmp_path / "marked.jsonl") == [{"a": "one\u2028line"}, {"a": 2}]
     (tmp_path / "bad.jsonl").write_text("{", encoding="utf-8")
     (tmp_path / "half.jsonl").write_text('{"prompt": "\\ud800"}', encoding="utf-8")
     (tmp_path / "deep.jsonl").write_text("[" * 100_000, encoding="utf-8")
