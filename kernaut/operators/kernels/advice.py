@@ -90,7 +90,7 @@ def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict
                 "in_words": in_words(bool(flags[number]), reasons, rule.votes),
             }
         )
-    rows.sort(key=lambda row: (-float(str(row["weight"])), str(row["name"])))
+    rows.sort(key=lambda row: (-float(str(row["weight"])), -float(str(row["log_likelihood"])), str(row["name"])))
     columns = [{"name": name, "relevance": float(share)} for name, share in zip(table.columns, relevance, strict=True)]
     return {
         "rows": len(table),
@@ -147,7 +147,7 @@ def _summary(
     words += "a reference." if best["origin"] == "reference" else "a program of the archive."
     if own and best["origin"] == "reference":
         mine = own[0]
-        words += f" The archive's own best is {mine['name']}, weight {mine['weight']:.2f}."
+        words += f" The archive's own best is {mine['name']}, weight {mine['weight']:.2g}{'' if mine['trusted'] else ', not trusted'}."
     unsure = [f"{column['name']} ({column['relevance']:.2f})" for column in columns if column["relevance"] < 0.5]
     if unsure:
         words += f" Columns that hardly matter, with the probability that they do: {', '.join(unsure)}."

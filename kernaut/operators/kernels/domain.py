@@ -209,9 +209,9 @@ class KernelDomain:
         """An episode with the kernels that could be fitted; turned, they stand in another order, and points in reverse."""
         record, places = self._fitted(electorate)[electorate.tasks[task].id], able(electorate, task)
         shown = [_plain(electorate.candidates[place].content) for place in places]
-        content, order = _plain(electorate.tasks[task].content), range(len(places))
+        content = _plain(electorate.tasks[task].content)
+        order = turned(len(places)) if turn else list(range(len(places)))
         if turn:
-            order = turned(len(places))
             content, shown = _backwards(content), [_backwards(fit) for fit in shown]
         runs = any(operator["level"] == 2 and "predict" in operator["source"] for operator in operators)
         members = electorate.members[task]
@@ -220,7 +220,7 @@ class KernelDomain:
             "operators": operators,
             "task": content,
             "shown": [{**fit, "place": number} for number, fit in enumerate(reordered(shown, order))],
-            "wanted": list(order),
+            "wanted": order,
             "measure": False,
             "grams": None if grams is None else reordered(grams, order),
         }
