@@ -45,6 +45,33 @@ def shuffle_null(
     return (1.0 + float((null >= observed - 1e-12).sum())) / (1.0 + resamples), null
 
 
+def across_null(
+    panel: Panel, flags: Flags, visible: Flags, tasks: int, rng: np.random.Generator, resamples: int = RESAMPLES
+) -> float:
+    """Shuffle each candidate's flags over tasks, where every task has the same candidates, such as one set of kernels on all episodes.
+
+    A rule that flags the same candidates on every task, and so knows them but no task, gets 1.
+
+    Args:
+        panel: labelled candidates, those that are visible.
+        flags: ``tasks * S`` flags, task by task.
+        visible: as many; which of them the panel holds.
+        tasks: number of tasks.
+        rng: the seeded stream.
+        resamples: B.
+
+    Returns:
+        ``(1 + resamples at least as accurate) / (1 + B)``.
+    """
+    table = flags.reshape(tasks, -1)
+    observed = panel.accuracy(flags[visible]).mean()
+    better = 0
+    for _ in range(resamples):
+        shuffled = rng.permuted(table, axis=0).ravel()
+        better += bool(panel.accuracy(shuffled[visible]).mean() >= observed - 1e-12)
+    return (1.0 + better) / (1.0 + resamples)
+
+
 def sign_flips(differences: Array, rng: np.random.Generator, resamples: int = 10_000) -> float:
     """Two-sided p-value of a mean paired difference under random signs of the tasks; exact for up to 12 tasks that differ.
 

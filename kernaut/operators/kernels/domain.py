@@ -25,14 +25,17 @@ from kernaut.operators.kernels.coordinates import CoordinateFits
 from kernaut.operators.kernels.fits import EpisodeFits, crps_of
 from kernaut.operators.kernels.symptoms import HAND_WRITTEN, SYMPTOMS
 from kernaut.operators.kernels.use import Candidates, Uses
+from kernaut.operators.nulls import across_null
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import Candidate, Electorate, Flags, Operator, Task, Verdicts
 from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, reordered, turned
+from kernaut.operators.selection import Panel
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench, trusted_program
 from kernaut.sandbox.records import SandboxProgram
 from kernaut.scoring.predictive import coverage
+from kernaut.seeds import generator
 
 COVERAGE = 0.8
 SCREENED = 6
@@ -174,6 +177,12 @@ class KernelDomain:
             return {}
         worse = self.candidates.training > self.candidates.training[self.reference] + 1e-12
         return {"worse in training": np.tile(worse, len(electorate.tasks))}
+
+    def further_null(self, electorate: Electorate, flags: Flags, name: str) -> Mapping[str, Any]:
+        """The p-value of a rule against its own flags with each kernel's shuffled over episodes: whether it knows more than which kernels are bad."""
+        rng = generator("across", electorate.digest, name)
+        found = across_null(Panel.of(electorate), flags, electorate.visible, len(electorate.tasks), rng)
+        return {"p_across_episodes": found}
 
     def worth(self, electorate: Electorate, flags: Flags) -> Mapping[str, Any]:
         """Mean CRPS of the kernel chosen and of the mixture formed, with and without the rule."""

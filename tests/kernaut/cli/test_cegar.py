@@ -193,6 +193,7 @@ def test_kernels_are_measured_by_selection_and_by_crps(run: Run) -> None:
     electorates = json.loads(result.stdout)["electorates"]
     assert set(electorates) == {"train", "validation", "unseen"}
     fixed = electorates["unseen"]["rules"]["worse in training"]
+    assert fixed["p_across_episodes"] == 1.0  # it knows kernels and no episode
     assert fixed["flagged"] % 6 == 0  # as many kernels on each of the six episodes
     assert 0.0 < electorates["unseen"]["all_runs_against"]["worse in training"] <= 1.0
     nothing = electorates["unseen"]["rules"]["nothing"]["worth"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from kernaut.operators.nulls import benjamini_hochberg, shuffle_null, sign_flips
+from kernaut.operators.nulls import across_null, benjamini_hochberg, shuffle_null, sign_flips
 from kernaut.operators.selection import Panel
 
 
@@ -20,6 +22,24 @@ def test_shuffles_keep_counts_and_have_the_hypergeometric_law() -> None:
         assert (np.abs(null - value) < 1e-8).mean() == pytest.approx(probability, abs=0.015)
     observed = panel.accuracy(flags).mean()
     assert p == pytest.approx(sum(q for value, q in exact.items() if value >= observed - 1e-9), abs=0.015)
+
+
+def test_shuffles_across_tasks_ask_whether_a_rule_knows_the_task() -> None:
+    """Two tasks of three candidates, all permutations by hand: each candidate's two flags stay or change places."""
+    panel = Panel(np.array([0, 0, 0, 1, 1]), np.array([1, 0, 0, 0, 1], dtype=bool))
+    visible = np.array([1, 1, 1, 1, 1, 0], dtype=bool)
+    flags = np.array(
+        [0, 1, 1, 1, 0, 1], dtype=bool
+    )  # a perfect rule; the last candidate of the second task is not in V
+    p = across_null(panel, flags, visible, 2, np.random.default_rng(0), 4000)
+    table, worse = flags.reshape(2, 3), 0
+    for swaps in product((False, True), repeat=3):
+        shuffled = np.array([table[::-1, k] if swap else table[:, k] for k, swap in enumerate(swaps)]).T.ravel()
+        worse += panel.accuracy(shuffled[visible]).mean() < panel.accuracy(flags[visible]).mean()
+    assert p == pytest.approx(1.0 - worse / 8, abs=0.03)
+    assert worse
+    same = np.array([1, 0, 0] * 2, dtype=bool)
+    assert across_null(panel, same, visible, 2, np.random.default_rng(0)) == 1.0
 
 
 def test_a_rule_that_flags_nothing_is_no_better_than_chance_and_seeds_repeat() -> None:
