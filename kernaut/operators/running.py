@@ -190,6 +190,7 @@ def report(
             flags[f"judge {judge.model}"] = judge.verdicts.flags
             flags[f"judge {judge.model}, or all runs"] = judge.verdicts.flags | flags[together.name]
         rows = {rule: assess(electorate, flagged, rule) for rule, flagged in flags.items()}
+        further_null: Callable[[Electorate, Flags, str], Mapping[str, Any]]
         further_null = getattr(domain, "further_null", lambda *_: {})
         for title, flagged in flags.items():
             rows[title] |= further_null(electorate, flagged, title)

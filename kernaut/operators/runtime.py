@@ -230,6 +230,10 @@ def judge(request: Any, contexts: Any) -> list[Any]:
     return answers
 
 
+_REACHING = ("Formatter", "Template", "main", "contextmanager")
+"""Names of modules that an operator may import, but not these: they reach attributes by a text, or read streams."""
+
+
 def operator_modules() -> dict[str, Any]:
     """Modules an operator may import."""
     import collections
@@ -238,12 +242,9 @@ def operator_modules() -> dict[str, Any]:
     import statistics
     import string
 
-    return {
-        "ast": ast,
-        "collections": collections,
-        "itertools": itertools,
-        "math": math,
-        "re": re,
-        "statistics": statistics,
-        "string": string,
-    }
+    found: dict[str, Any] = {}
+    for module in (ast, collections, itertools, math, re, statistics, string):
+        found[module.__name__] = facade(module)
+        for name in _REACHING:
+            vars(found[module.__name__]).pop(name, None)
+    return found

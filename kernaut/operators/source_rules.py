@@ -47,6 +47,8 @@ _REFUSED_ATTRIBUTES = frozenset(
     [
         "format",
         "format_map",
+        "Formatter",
+        "Template",
         "gi_frame",
         "gi_code",
         "cr_frame",
@@ -112,8 +114,12 @@ def _violations(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
             yield line, f"import of {node.names[0].name}", f"Import of {', '.join(MODULES)} is allowed."
         if isinstance(node, ast.ImportFrom) and (node.module not in (*MODULES, "__future__") or node.level):
             yield line, f"import of {node.module}", f"Import of {', '.join(MODULES)} is allowed."
-        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-            yield line, f"import of everything from {node.module}", "Name what you import."
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            if "*" in names:
+                yield line, f"import of everything from {node.module}", "Name what you import."
+            for name in sorted(names & _REFUSED_ATTRIBUTES):
+                yield line, f"import of {name}", "Use f-strings and public names."
         if isinstance(node, ast.Name) and (
             node.id in _REFUSED_NAMES or node.id.startswith("__") or node.id == "_tick_"
         ):

@@ -28,6 +28,9 @@ from kernaut.operators.symptoms import Threshold, operator_of
         "with task: pass",
         "x = (lambda: (yield))",
         "hash('a')",
+        "from math import *",
+        "import string; x = string.Formatter().get_field('0.run', (task,), {})",
+        "from string import Formatter as F; x = F()",
     ],
 )
 def test_refused_with_a_line(body: str) -> None:

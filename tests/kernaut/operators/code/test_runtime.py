@@ -72,6 +72,15 @@ def op(task, candidate, ctx):
             "600 observations",
         ),
         ("return 'abstain'", "the operator abstained"),
+        (
+            "import string\n    return string.Formatter().get_field('0._programs', (ctx,), {})",
+            "no attribute 'Formatter'",
+        ),
+        (
+            "import string\n    used = string.Formatter().get_field('0.run.__func__.__globals__', (ctx,), {})[0]\n    used['MOST_OBSERVATIONS'] = 10**9",
+            "no attribute 'Formatter'",
+        ),
+        ("import ast\n    ast.main()", "no attribute 'main'"),
     ],
 )
 def test_an_operator_that_misbehaves_abstains_with_a_reason(bench: Bench, body: str, reason: str) -> None:
