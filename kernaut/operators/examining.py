@@ -16,6 +16,9 @@ from kernaut.operators.trusted import Bench
 DEAD_TASKS = 2
 """An operator that ends its process on so many whole tasks is asked no further."""
 
+MOST_MOVED = 8
+"""Candidates of a task that are put elsewhere, one at a time."""
+
 RequestOf = Callable[[int], Mapping[str, Any]]
 """The request for a task, by its number."""
 
@@ -63,6 +66,36 @@ def moves(
         return before != after
     flagged = [place for place, code in enumerate(before) if code == FLAG]
     return sum(after[place] != FLAG for place in flagged) > share * len(flagged)
+
+
+def places_matter(
+    bench: Bench,
+    electorate: Electorate,
+    verdicts: Verdicts,
+    tasks: Iterable[int],
+    request: Callable[[int, int], Mapping[str, Any]],
+    share: float,
+) -> bool:
+    """Whether verdicts move when a candidate is put elsewhere among its peers, who keep their order.
+
+    Args:
+        bench: asks the operator.
+        electorate: the candidates.
+        verdicts: the operator's on it.
+        tasks: where it is tried, on the flagged candidates first.
+        request: for a task, and the number of the candidate in it that is put elsewhere and asked about.
+        share: 0 when no verdict may change; else the part of flags that may be lost.
+    """
+    flagged = lost = 0
+    for task in tasks:
+        chosen = sorted(able(electorate, task), key=lambda place: verdicts.codes[place] != FLAG)[:MOST_MOVED]
+        for place in chosen:
+            (row,) = one_by_one(bench, request(task, electorate.members[task].index(place)))
+            if share == 0.0 and CODES[row[0]] != verdicts.codes[place]:
+                return True
+            flagged += verdicts.codes[place] == FLAG
+            lost += verdicts.codes[place] == FLAG != CODES[row[0]]
+    return bool(lost > share * flagged)
 
 
 def one_by_one(bench: Bench, request: Mapping[str, Any]) -> list[list[str]]:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from kernaut.digest import thaw
 from kernaut.errors import InputError, SandboxFailure
-from kernaut.operators.examining import able, examined, moves
+from kernaut.operators.examining import able, examined, moves, places_matter
 from kernaut.operators.records import Electorate, Flags, Operator, Verdicts
-from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, reordered, turned
+from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, moved, reordered
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench, trusted_source
@@ -128,9 +128,12 @@ class RecordDomain:
                 request = partial(self._request, electorate, [_asked(operator)], rewrite=screen.rewrite)
                 if moves(bench, electorate, verdicts, chosen[:SCREENED_TASKS], request, screen.share):
                     found.append(f"{screen.name}: {screen.words}")
-            elsewhere = partial(self._request, electorate, [_asked(operator)], turn=True)
+
+            def elsewhere(task: int, number: int) -> Mapping[str, Any]:
+                return self._request(electorate, [_asked(operator)], task, number=number)
+
             share = ORDER_SHARE if operator.level == 2 else 0.0
-            if moves(bench, electorate, verdicts, chosen[:SCREENED_TASKS], elsewhere, share):
+            if places_matter(bench, electorate, verdicts, chosen[:SCREENED_TASKS], elsewhere, share):
                 found.append(ORDER)
         return tuple(found)
 
@@ -179,7 +182,7 @@ class RecordDomain:
         task: int,
         *,
         rewrite: Rewrite | None = None,
-        turn: bool = False,
+        number: int | None = None,
     ) -> dict[str, Any]:
         members = [electorate.candidates[place] for place in electorate.members[task]]
         content, true = thaw(electorate.tasks[task].content), [thaw(candidate.content) for candidate in members]
@@ -188,13 +191,13 @@ class RecordDomain:
             shown_task, shown = rewrite(
                 thaw(electorate.tasks[task].content), [dict(c) for c in true], [c.correct for c in members]
             )
-        order = turned(len(members)) if turn else range(len(members))
+        order = list(range(len(members))) if number is None else moved(len(members), number)
         return {
             "operators": operators,
             "task": shown_task,
-            "shown": [{**candidate, "place": number} for number, candidate in enumerate(reordered(shown, order))],
+            "shown": [{**candidate, "place": place} for place, candidate in enumerate(reordered(shown, order))],
             "true": reordered(true, order),
-            "wanted": [order[number] for number, candidate in enumerate(members) if candidate.visible],
+            "wanted": [order[k] for k, candidate in enumerate(members) if candidate.visible and number in (None, k)],
             "measure": False,
         }
 

@@ -22,7 +22,7 @@ LARGE_NUMBER = 10**6
 MOST_TEXT = 400
 MOST_NUMBERS = 40
 ORDER_SHARE = 0.25
-"""How many of its flags an operator that looks at peers may lose when they stand in another order: at most 16 of them are run, the first ones by custom."""
+"""How many of its flags an operator that looks at peers may lose when candidates stand in another order: at most 16 are run, the first ones by custom."""
 _DIGEST = re.compile(r"[0-9a-fA-F]{8,}")
 
 
@@ -79,6 +79,15 @@ def turned(count: int) -> list[int]:
     """Where each of a task's candidates stands in another order, the same for every task of that size."""
     drawn = [int(place) for place in generator("order screen", count).permutation(count)]
     return drawn if drawn != sorted(drawn) else drawn[1:] + drawn[:1]
+
+
+def moved(count: int, number: int) -> list[int]:
+    """Where each of a task's candidates stands when one is put elsewhere and the others keep their order."""
+    target = turned(count)[number]
+    target = target if target != number else (number + 1 + count // 2) % count
+    others = [other for other in range(count) if other != number]
+    others.insert(target, number)
+    return [others.index(other) for other in range(count)]
 
 
 def reordered(items: Sequence[T], order: Sequence[int]) -> list[T]:

@@ -25,10 +25,10 @@ from kernaut.operators.code.operators import HAND_WRITTEN
 from kernaut.operators.code.screens import MOST_TASKS, View, rewrites
 from kernaut.operators.code.symptoms import SYMPTOMS
 from kernaut.operators.code.tasks import CodeTask
-from kernaut.operators.examining import able, examined, moves
+from kernaut.operators.examining import able, examined, moves, places_matter
 from kernaut.operators.prompting import prompt
 from kernaut.operators.records import Candidate, Electorate, Flags, Operator, Task, Verdicts
-from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, reordered, turned
+from kernaut.operators.screens import ORDER, ORDER_SHARE, literal_findings, moved, reordered
 from kernaut.operators.source_rules import require_operator_source
 from kernaut.operators.symptoms import Symptom
 from kernaut.operators.trusted import Bench
@@ -131,8 +131,12 @@ class CodeDomain:
                 request = partial(self._request, electorate, [_asked(operator)], rewrite=screen.rewrite)
                 if moves(bench, electorate, verdicts, chosen, request, screen.share):
                     found.append(f"{screen.name}: {screen.words}")
-            elsewhere = partial(self._request, electorate, [_asked(operator)], turn=True)
-            if moves(bench, electorate, verdicts, chosen, elsewhere, ORDER_SHARE if operator.level == 2 else 0.0):
+
+            def elsewhere(task: int, number: int) -> Mapping[str, Any]:
+                return self._request(electorate, [_asked(operator)], task, number=number)
+
+            share = ORDER_SHARE if operator.level == 2 else 0.0
+            if places_matter(bench, electorate, verdicts, chosen, elsewhere, share):
                 found.append(ORDER)
         return tuple(found)
 
@@ -193,21 +197,23 @@ class CodeDomain:
         task: int,
         *,
         rewrite: Callable[[View], View] | None = None,
-        turn: bool = False,
+        number: int | None = None,
     ) -> dict[str, Any]:
         content, members = electorate.tasks[task].content, electorate.members[task]
         true = self._view(electorate, task)
         view = true if rewrite is None else rewrite(true)
         runs = any(operator["level"] == 2 for operator in operators)
-        order = turned(len(members)) if turn else range(len(members))
+        order = list(range(len(members))) if number is None else moved(len(members), number)
         return {
             "do": "judge",
             "tape": reordered(self._tape(electorate)[task], order) if runs else None,
             "operators": list(operators),
             "task": dict(view.task),
-            "shown": [{"source": text, "place": number} for number, text in enumerate(reordered(view.shown, order))],
+            "shown": [{"source": text, "place": place} for place, text in enumerate(reordered(view.shown, order))],
             "sources": reordered(view.true, order),
-            "wanted": [order[number] for number, place in enumerate(members) if electorate.visible[place]],
+            "wanted": [
+                order[k] for k, place in enumerate(members) if electorate.visible[place] and number in (None, k)
+            ],
             "measure": False,
             "entry": content["entry"],
             "checks": [dict(check) for check in content["checks"]],
