@@ -64,12 +64,12 @@ def across_null(
         ``(1 + resamples at least as accurate) / (1 + B)``.
     """
     table = flags.reshape(tasks, -1)
+    if not (table.any(0) & ~table.all(0)).any():
+        return 1.0  # nothing to shuffle
     observed = panel.accuracy(flags[visible]).mean()
-    better = 0
-    for _ in range(resamples):
-        shuffled = rng.permuted(table, axis=0).ravel()
-        better += bool(panel.accuracy(shuffled[visible]).mean() >= observed - 1e-12)
-    return (1.0 + better) / (1.0 + resamples)
+    shuffled = rng.permuted(np.broadcast_to(table, (resamples, *table.shape)), axis=1).reshape(resamples, -1)
+    null = panel.accuracy(shuffled[:, visible]).mean(-1)
+    return (1.0 + float((null >= observed - 1e-12).sum())) / (1.0 + resamples)
 
 
 def sign_flips(differences: Array, rng: np.random.Generator, resamples: int = 10_000) -> float:
