@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 DURATION = 360.0
 MEAL_SCALE = 60.0
 BOLUS_SCALE = 1.5
+HIGHEST = 10_000.0
+"""No patient's glucose reaches it [mg/dL]."""
 PLAUSIBLE = (30.0, 1000.0)
 """Median readings outside are no mg/dL; one from 2 to 30 is mmol/L."""
 
@@ -158,10 +160,11 @@ def _require_mg_dl(times: Array, cgm: Array, where: str) -> None:
     if not PLAUSIBLE[0] <= middle <= PLAUSIBLE[1]:
         hint = "These look like mmol/L: multiply them by 18.016." if 2.0 <= middle < PLAUSIBLE[0] else None
         raise InputError(f"Expected readings in mg/dL in {where}.cgm_mg_dl. Got a median of {middle:g}.", hint=hint)
-    if (cgm <= 0).any():
-        place = int(np.argmax(cgm <= 0))
+    absurd = (cgm <= 0) | (cgm > HIGHEST)
+    if absurd.any():
+        place = int(np.argmax(absurd))
         raise InputError(
-            f"Expected readings above 0 mg/dL in {where}.cgm_mg_dl. Got {cgm[place]:g} at minute {times[place]:g}.",
+            f"Expected readings above 0 and at most {HIGHEST:g} mg/dL in {where}.cgm_mg_dl. Got {cgm[place]:g} at minute {times[place]:g}.",
             hint="Leave out a reading that is missing together with its time; no number stands for one.",
         )
 

@@ -80,9 +80,11 @@ def read_manifest(folder: Path) -> dict[str, RecordFacts]:
     if not path.is_file():
         raise InputError(
             f"Expected {path}. Got no such file.",
-            hint="Use the bundled records, or make some with: kernaut data refresh",
+            hint="Use the bundled records, or make some with: kernaut data refresh greenhouse",
         )
     record = loads_finite(path.read_bytes(), str(path))
+    if not isinstance(record, dict):
+        raise InputError(f"Expected a manifest of monthly records in {path}. Got a {type(record).__name__}.")
     try:
         return {name: RecordFacts(**facts) for name, facts in record["records"].items()}
     except (AttributeError, KeyError, TypeError) as error:
@@ -108,7 +110,7 @@ def load_record(folder: Path, name: str) -> MonthlyRecord:
     if found != facts[name].sha256:
         raise InputError(
             f"Expected {path} with SHA-256 {facts[name].sha256}. Got {found}.",
-            hint="The file was changed after its manifest was written; restore it, or make both anew with: kernaut data refresh",
+            hint="The file was changed after its manifest was written; restore it, or make both anew with: kernaut data refresh greenhouse",
         )
     return parse_record(content, name, facts[name].unit, str(path))
 

@@ -72,7 +72,14 @@ EP = ["child#001", "training", 0]
         (change([*EP, "cgm_mg_dl"], [6.7, 6.8, 7.2, 7.8]), r"readings in mg/dL .* median of 7. These look like mmol/L"),
         (change([*EP, "cgm_mg_dl"], [1e4] * 4), r"readings in mg/dL .* median of 10000"),
         (change([*EP, "cgm_mg_dl"], [120.0, 121.0, -3.0, 0.0]), r"child#001.training\[0\].* Got -3 at minute 10"),
-        (change([*EP, "cgm_mg_dl"], [120.0, 0.0, 120.0, 120.0]), r"readings above 0 mg/dL in .* Got 0 at minute 5"),
+        (
+            change([*EP, "cgm_mg_dl"], [120.0, 0.0, 120.0, 120.0]),
+            r"readings above 0 and at most 10000 mg/dL in .* Got 0 at minute 5",
+        ),
+        (
+            change([*EP, "cgm_mg_dl"], [120.0, 121.0, 122.0, 1e300]),
+            r"at most 10000 mg/dL in .* Got 1e\+300 at minute 15",
+        ),
         (change([*EP, "cgm_mg_dl"], [120.0, None, 120.0, 120.0]), "a list of numbers"),
         (change([*EP, "minute_inputs"], [[0, 1, 2]]), "rows of minute, meal_g, basal_U, bolus_U"),
         (change([*EP, "minute_inputs"], [[0, -1.0, 0, 0]]), "amounts of at least 0 .* Got -1"),

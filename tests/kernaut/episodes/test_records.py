@@ -85,3 +85,9 @@ def test_malformed_records_name_the_line(text: str, message: str) -> None:
 def test_a_field_beyond_all_bounds_is_refused() -> None:
     with pytest.raises(InputError, match=r"Expected lines of year,month,value in x\.csv"):
         parse_record(b"year,month,value\n2000,1," + b"9" * 200_000, "x", "ppm", "x.csv")
+
+
+def test_a_manifest_of_another_kind_is_named(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(InputError, match=r"Expected a manifest of monthly records in .*manifest\.json\. Got a list\."):
+        read_manifest(tmp_path)
