@@ -87,8 +87,9 @@ class Benchmark(ABC):
         count = require_per_family(per_family, self.most_per_family)
         families = self.families(require_split(split))
         found = [self._measured(split, i, j, tuning) for i in range(len(families)) for j in range(count)]
-        if isinstance(found[0], OracleFailure) and all(isinstance(one, OracleFailure) for one in found):
-            raise found[0]
+        failed = [one for one in found if isinstance(one, OracleFailure)]
+        if failed and len(failed) == len(found):
+            raise failed[0]
         return found
 
     def _measured(self, split: str, family_index: int, episode_index: int, tuning: bool) -> Episode | OracleFailure:

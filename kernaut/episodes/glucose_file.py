@@ -105,7 +105,8 @@ def read_glucose_file(path: Path, *, episodes: int) -> GlucoseFile:
     content = path.read_bytes()
     record = loads_finite(content, str(path))
     if not isinstance(record, Mapping) or not record:
-        raise InputError(f"Expected an object of patients in {path}. Got {type(record).__name__}.")
+        found = "an empty one" if record == {} else type(record).__name__
+        raise InputError(f"Expected an object of patients in {path}. Got {found}.")
     patients = {str(name): _patient(str(name), entry, episodes) for name, entry in record.items()}
     return GlucoseFile(patients, hashlib.sha256(content).hexdigest())
 
