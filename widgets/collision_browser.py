@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import ipywidgets
 import traitlets
 
 from kernaut.report.authoring_view import (
@@ -39,13 +38,13 @@ from kernaut.report.collision_view import (
 from kernaut.report.page import Note, Part
 from kernaut.report.pair_view import candidate_name, first_pair, pair_parts
 from kernaut.report.reading import reading
-from widgets.view import WIDE, View, follow, offer, picture_box, set_options
+from widgets.collision_controls import NO_LABELS, CollisionControls
+from widgets.view import follow, offer, set_options
 
 MOST_CLASSES, MOST_MEMBERS = 60, 300
-NO_LABELS = "Labels, sources and fits come with Load candidates; it opens training tasks alone."
 
 
-class CollisionBrowser(View):
+class CollisionBrowser(CollisionControls):
     """One run of evaluator evolution.
 
     Traits:
@@ -193,47 +192,7 @@ class CollisionBrowser(View):
             box.value = ""
 
     def _build(self) -> None:
-        row, wide = {"flex_flow": "row wrap"}, {"width": "420px"}
-        self.type_archive = ipywidgets.Text(description="archive", continuous_update=False, style=WIDE, layout=wide)
-        self.type_campaign = ipywidgets.Text(
-            description="campaign", continuous_update=False, placeholder="the last one", style=WIDE
-        )
-        self.pick_run = ipywidgets.BoundedIntText(min=0, max=999, description="run")
-        self.again = ipywidgets.Button(description="Refresh", icon="refresh", tooltip="read the archive again")
-        self.load_button = ipywidgets.Button(description="Load candidates", icon="folder-open", tooltip=NO_LABELS)
-        self.slider = ipywidgets.IntSlider(min=0, max=0, description="operators in use", style=WIDE, layout=wide)
-        self.pick_class = ipywidgets.Dropdown(options=[("none", "")], description="class", style=WIDE, layout=wide)
-        self.pick_left = ipywidgets.Dropdown(options=[("none", -1)], description="correct", style=WIDE, layout=wide)
-        self.pick_right = ipywidgets.Dropdown(options=[("none", -1)], description="incorrect", style=WIDE, layout=wide)
-        self.pick_operator = ipywidgets.Dropdown(
-            options=[("none", -1)], description="operator", style=WIDE, layout=wide
-        )
-        self.pick_level = ipywidgets.ToggleButtons(
-            options=[("level 1: one candidate", 1), ("level 2: its peers too", 2)], style={"button_width": "auto"}
-        )
-        self.type_defect = ipywidgets.Text(
-            description="flags", placeholder="the defect, in words", style=WIDE, layout=wide
-        )
-        self.type_source = ipywidgets.Textarea(rows=14, description="source", layout={"width": "99%"}, style=WIDE)
-        self.type_source.add_class("kernaut-source")
-        self.ask = ipywidgets.Button(description="Propose", icon="magic", tooltip="let the offline author write one")
-        self.try_it = ipywidgets.Button(description="Judge", icon="balance-scale", tooltip="rules, gate and screens")
-        self.write = ipywidgets.Button(
-            description="Export", icon="download", tooltip="write the operators in use as one rule"
-        )
-        self.type_folder = ipywidgets.Text(description="to folder", continuous_update=False, style=WIDE)
-        self.picture = picture_box(120)
-        (
-            self.sentence,
-            self.table,
-            self.compared,
-            self.pooled,
-            self.shown,
-            self.tried,
-            self.verdict,
-            self.written,
-            self.words,
-        ) = (ipywidgets.HTML() for _ in range(9))
+        self.place_controls()
         for name, control in (
             ("archive", self.type_archive), ("campaign", self.type_campaign), ("run", self.pick_run), ("level", self.pick_level),
             ("defect", self.type_defect), ("source", self.type_source), ("folder", self.type_folder),
@@ -248,29 +207,6 @@ class CollisionBrowser(View):
             (self.again, self.refresh), (self.load_button, self.load), (self.ask, self.propose), (self.try_it, self.judge), (self.write, self.export),
         ):  # fmt: skip
             button.on_click(act)
-        fold = ipywidgets.Accordion([self.words], titles=("What an operator is given",), selected_index=None)
-        author = [
-            self.pick_level,
-            self.type_defect,
-            self.type_source,
-            ipywidgets.HBox([self.ask, self.try_it]),
-            self.verdict,
-            fold,
-        ]
-        pool = [
-            self.pooled,
-            self.pick_operator,
-            self.shown,
-            ipywidgets.HBox([self.write, self.type_folder, self.written], layout=row),
-        ]
-        pair = [ipywidgets.HBox([self.pick_left, self.pick_right], layout=row), self.compared]
-        boxes = [ipywidgets.VBox(part) for part in (pair, pool, [self.tried], author)]
-        self.tabs = ipywidgets.Tab(boxes, titles=("pair", "operators", "attempts", "next operator"))
-        all_classes = ipywidgets.Accordion([self.table], titles=("All classes",), selected_index=None)
-        self.children = [
-            ipywidgets.HBox([self.type_archive, self.type_campaign, self.pick_run, self.again, self.load_button], layout=row),
-            self.status, self.sentence, self.slider, self.picture, all_classes, self.pick_class, self.tabs,
-        ]  # fmt: skip
 
     def _show_pool(self, used: int = -1) -> None:
         """Another pool: its table, its classes, and all of it in use unless said otherwise."""
