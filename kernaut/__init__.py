@@ -1,13 +1,12 @@
 """Kernaut discovers Gaussian-process kernels that transfer to tasks the search never saw.
 
-The public names are those of ``__all__``; each is imported when it is first used, so that ``import kernaut`` takes no time.  They are described in
+The public names are those of ``__all__``; each is imported when it is first used, so that ``import kernaut`` takes no time, typing included.  They are described in
 ``docs/python-api.md``.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 __version__ = "0.1.0"
 
@@ -45,7 +44,7 @@ _HOMES = {
 __all__ = [*sorted(_HOMES), "__version__"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name."""
     if name not in _HOMES:
         raise AttributeError(f"module 'kernaut' has no attribute {name!r}")
