@@ -38,7 +38,7 @@ def level_trend(x, weight, slope):
     Block(
         "wandering_slope",
         "slope",
-        (_weight(9.0, 7.0),),
+        (_weight(6.0, 0.5, 40.0),),
         '''
 def wandering_slope(x, weight):
     """An integrated Wiener process on 64 knots: the slope is a random walk, the forecast goes on straight (cubic spline)."""
@@ -51,9 +51,43 @@ def wandering_slope(x, weight):
         per_coordinate=True,
     ),
     Block(
+        "gentle_slope",
+        "gentle",
+        (_weight(6.0, 0.5, 40.0), Slot("rounding", 0.012, 0.004, 0.04)),
+        '''
+def gentle_slope(x, weight, rounding):
+    """An integrated Wiener process on 64 knots whose bends are rounded: it turns within years and cannot follow a year."""
+    knots = (torch.arange(0, 64, dtype=x.dtype) + 0.5) * 1.4 / 64.0 - 0.2
+    since = (torch.clamp(x, -0.5, 1.5)[:, None] - knots[None, :]) / rounding
+    ramps = rounding * (torch.relu(since) + torch.log1p(torch.exp(-torch.abs(since))))
+    return weight * torch.reshape(ramps, (-1,)) * math.sqrt(1.4 / (64.0 * x.shape[0]))
+''',
+        "w r log(1 + e^{(t - c_j)/r}) sqrt(1.4/64), 64 knots c_j",
+        (*_TREND, "multiresolution_local"),
+        per_coordinate=True,
+    ),
+    Block(
+        "period_bank",
+        "bank",
+        (_weight(0.3, 0.02, 3.0), Slot("decay", 2.0, 1.2, 3.0), Slot("fastest", 10.0, 4.0, 20.0)),
+        '''
+def period_bank(x, weight, decay, fastest):
+    """Waves of 32 periods in geometric steps, from eight records down to years, the long ones strong: no wave is as short as a year."""
+    steps = torch.arange(0, 32, dtype=x.dtype) / 31.0
+    frequencies = 0.125 * (8.0 * fastest) ** steps
+    heights = frequencies ** (0.5 - decay) * torch.sqrt(torch.log(8.0 * fastest) / 16.0)
+    angles = 2.0 * math.pi * torch.clamp(x, -0.5, 1.5)[:, None] * frequencies[None, :]
+    waves = torch.cat((heights * torch.cos(angles), heights * torch.sin(angles)), dim=1)
+    return weight * torch.reshape(waves, (-1,)) / math.sqrt(x.shape[0])
+''',
+        "w f^{1/2 - p} (cos, sin)(2 pi f t), f = 1/8 .. f_max in 32 geometric steps: spectral density f^{-2p}",
+        (*_TREND, "spectral_periodic", "multiresolution_local"),
+        per_coordinate=True,
+    ),
+    Block(
         "damped_slope",
         "damped",
-        (_weight(6.0, 4.0), Slot("damping", 1.0, 0.3, 3.0)),
+        (_weight(6.0, 0.5, 40.0), Slot("damping", 3.0, 0.3, 30.0)),
         '''
 def damped_slope(x, weight, damping):
     """An integrated Ornstein-Uhlenbeck process on 64 knots: the slope returns to its mean, the forecast levels off."""
@@ -69,7 +103,7 @@ def damped_slope(x, weight, damping):
     Block(
         "wandering_curvature",
         "curve",
-        (_weight(12.0, 5.0, 60.0),),
+        (_weight(12.0, 1.0, 60.0),),
         '''
 def wandering_curvature(x, weight):
     """A twice integrated Wiener process on 48 knots: the curvature is a random walk (quintic spline)."""
@@ -114,7 +148,7 @@ def compound_growth(x, weight, rate):
     Block(
         "annual_band",
         "annual",
-        (_weight(0.08, 0.04, 0.15),),
+        (_weight(0.04, 0.005, 0.15),),
         '''
 def annual_band(x, weight):
     """Waves of every frequency that a year may have in a record: 22 to 54 cycles a unit."""
@@ -130,7 +164,7 @@ def annual_band(x, weight):
     Block(
         "growing_year",
         "swell",
-        (_weight(0.03, 0.003, 0.1),),
+        (_weight(0.02, 0.003, 0.1),),
         '''
 def growing_year(x, weight):
     """Annual waves whose height changes steadily along the record."""
@@ -163,7 +197,7 @@ def half_year_band(x, weight):
     Block(
         "slow_matern",
         "slow",
-        (_weight(3.0, 1.0, 6.0), Slot("lengthscale", 1.0, 0.7, 2.0)),
+        (_weight(2.0, 0.3, 6.0), Slot("lengthscale", 0.7, 0.2, 2.0)),
         "",
         "plus w^2 Matern-5/2 of lengthscale l",
         (*_TREND, "multiresolution_local", "spectral_periodic"),
@@ -174,7 +208,7 @@ def half_year_band(x, weight):
     Block(
         "short_memory",
         "short",
-        (_weight(0.01, 0.002, 0.02), Slot("lengthscale", 0.006, 0.003, 0.008)),
+        (_weight(0.02, 0.002, 0.1), Slot("lengthscale", 0.01, 0.003, 0.03)),
         "",
         "plus w^2 Matern-3/2 of a lengthscale l of a few months",
         ("multiresolution_local", "residual_composite", "spectral_periodic", "additive_interaction"),

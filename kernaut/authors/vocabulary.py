@@ -73,7 +73,7 @@ SERIES = Vocabulary(
     _CLOSURES,
     own=(1, 4),
     other=(1, 4),
-    core=("level_trend", "wandering_slope", "annual_band"),
+    core=("level_trend",),
     trials=4,
     drafts=2,
     first_steps=5,

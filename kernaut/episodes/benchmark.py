@@ -53,6 +53,10 @@ class Benchmark(ABC):
     def _episode(self, split: str, family_index: int, episode_index: int, tuning: bool) -> Episode:
         """One episode; arguments are already checked."""
 
+    def rehearsals(self) -> list[Episode]:
+        """Made-up episodes that a search tunes on beside those of meta-training, for what its families do not show; they hold data of no split.  None by default."""
+        return []
+
     def _rollout(self, split: str, family_index: int, episode_index: int) -> RolloutTask:
         """One optimization task; arguments are already checked."""
         raise AssertionError(f"{self.name} has no optimization tasks")

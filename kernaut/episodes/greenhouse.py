@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.box_model import made_up_record
 from kernaut.episodes.coordinate import Axis, Coordinate
 from kernaut.episodes.episode import Episode, episode_seed, require_split, standardization
 from kernaut.episodes.records import MonthlyRecord, load_record
 from kernaut.errors import InputError
+from kernaut.seeds import generator, stable_seed
 from kernaut.plugins import bundled
 
 SEEN = ("co2", "ch4", "n2o")
@@ -29,6 +31,10 @@ TUNING_HORIZON = 24
 MINIMUM = 216
 MAX_NOISE = 0.04
 SCALE_FLOOR = 1e-8
+MADE_UP = 12
+"""Gases of the rehearsal, by turns short and long records."""
+MADE_UP_MONTHS = (320, 560)
+MADE_UP_WINDOWS = 3
 
 
 class GreenhouseGases(Benchmark):
@@ -99,6 +105,20 @@ class GreenhouseGases(Benchmark):
         seed = episode_seed(split, family_index, episode_index)
         return self.window(gas, split, seed, min(TUNING_HORIZON, self.horizon) if tuning else self.horizon)
 
+    def rehearsals(self) -> list[Episode]:
+        """Windows of made-up gases (:mod:`kernaut.episodes.box_model`), drawn as those of a record are, at the full horizon."""
+        return [
+            _window(
+                _made_up(gas, self.minimum + self.horizon),
+                "train",
+                stable_seed("rehearsal", gas, j),
+                self.minimum,
+                self.horizon,
+            )
+            for gas in range(MADE_UP)
+            for j in range(MADE_UP_WINDOWS)
+        ]
+
     def window(self, gas: str, split: str, seed: int, horizon: int) -> Episode:
         """The window that a seed draws from a record; the order of draws is part of the protocol.
 
@@ -106,42 +126,52 @@ class GreenhouseGases(Benchmark):
             InputError: when the record is shorter than the shortest window and the horizon together.
         """
         record = self.record(gas)
-        total = len(record)
-        if total < self.minimum + horizon:
+        if len(record) < self.minimum + horizon:
             raise InputError(
-                f"Expected a record of at least {self.minimum} + {horizon} months. Got {gas} with {total}.",
+                f"Expected a record of at least {self.minimum} + {horizon} months. Got {gas} with {len(record)}.",
                 hint="Forecast fewer months (--horizon-months), or use a longer record.",
             )
-        rng = np.random.default_rng(seed)
-        count = int(rng.integers(self.minimum, total - horizon + 1))
-        flipped = bool(rng.integers(0, 2))
-        noise = float(rng.uniform(0.0, MAX_NOISE))
-        values = record.values[::-1] if flipped else record.values
-        mean, scale = standardization(values[:count], SCALE_FLOOR)
-        clean = (values[: count + horizon] - mean) / scale
-        inputs = np.linspace(0.0, 1.0, total)[: count + horizon, None]
-        first, last = (total - count, total - 1) if flipped else (0, count - 1)
-        return Episode(
-            name=f"{gas}:seed-{seed}",
-            benchmark=self.name,
-            split=split,
-            family=gas,
-            seed=seed,
-            fit_inputs=inputs[:count],
-            fit_targets=clean[:count] + rng.normal(0.0, noise * clean[:count].std(), count),
-            query_inputs=inputs[count:],
-            query_targets=clean[count:],
-            target_mean=mean,
-            target_scale=scale,
-            tags={
-                "direction": "reversed" if flipped else "forward",
-                "months": count,
-                "noise": noise,
-                "first": record.month(first),
-                "last": record.month(last),
-                "unit": record.unit,
-            },
-        )
+        return _window(record, split, seed, self.minimum, horizon)
+
+
+def _window(record: MonthlyRecord, split: str, seed: int, minimum: int, horizon: int) -> Episode:
+    total = len(record)
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(minimum, total - horizon + 1))
+    flipped = bool(rng.integers(0, 2))
+    noise = float(rng.uniform(0.0, MAX_NOISE))
+    values = record.values[::-1] if flipped else record.values
+    mean, scale = standardization(values[:count], SCALE_FLOOR)
+    clean = (values[: count + horizon] - mean) / scale
+    inputs = np.linspace(0.0, 1.0, total)[: count + horizon, None]
+    first, last = (total - count, total - 1) if flipped else (0, count - 1)
+    return Episode(
+        name=f"{record.name}:seed-{seed}",
+        benchmark=GreenhouseGases.name,
+        split=split,
+        family=record.name,
+        seed=seed,
+        fit_inputs=inputs[:count],
+        fit_targets=clean[:count] + rng.normal(0.0, noise * clean[:count].std(), count),
+        query_inputs=inputs[count:],
+        query_targets=clean[count:],
+        target_mean=mean,
+        target_scale=scale,
+        tags={
+            "direction": "reversed" if flipped else "forward",
+            "months": count,
+            "noise": noise,
+            "first": record.month(first),
+            "last": record.month(last),
+            "unit": record.unit,
+        },
+    )
+
+
+@lru_cache(maxsize=32)
+def _made_up(gas: int, shortest: int) -> MonthlyRecord:
+    months = max(MADE_UP_MONTHS[gas % len(MADE_UP_MONTHS)], shortest)
+    return MonthlyRecord(f"made-up-{gas}", "ppt", (1980, 1), made_up_record(generator("made-up", gas), months), "")
 
 
 @lru_cache(maxsize=32)

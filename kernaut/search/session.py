@@ -24,6 +24,7 @@ from kernaut.authors.author import Brief, Staged, Submission, Tuned
 from kernaut.authors.spending import spending_of
 from kernaut.errors import BudgetSpent, InputError, KernautError, ProgramRefused
 from kernaut.fitting.objective import mean_query_crps
+from kernaut.fitting.prefixes import Group
 from kernaut.kernels.interpreter import interpret
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.formulation import Formulation
@@ -141,7 +142,7 @@ class Session:
     def optimize_parameters(self, trials: int, gradient_steps: int) -> Tuned:
         """Tune the staged draft; it keeps the best setting.
 
-        Fitness is that of the refinement episodes, so that drafts can be compared by it.
+        Fitness is that of the refinement episodes (and made-up ones, where the benchmark has any), so that drafts can be compared by it.
         """
         self._spend()
         draft = self._staged()
@@ -279,8 +280,8 @@ class Session:
         return self._evidence[program.id]
 
     def _trial_fitness(self, program: KernelProgram) -> tuple[float | None, str | None]:
-        setting = self._bench.options.trials()
-        return self._fitness(program, lambda kernel: _mean_crps(kernel, setting))
+        groups = stacked(self._bench.options.trials())
+        return self._fitness(program, lambda kernel: _mean_crps(kernel, groups))
 
     def _fitness(
         self, program: KernelProgram, measure: Callable[[KernautKernel], float]
@@ -296,9 +297,9 @@ class Session:
                 kernel.close()
 
     def _compared(self, draft: Draft, program: KernelProgram) -> Tuned:
-        """The fitness of one setting on the refinement episodes."""
-        setting = self._bench.options.refinement()
-        found, reason = self._fitness(program, lambda kernel: _mean_crps(kernel, setting))
+        """The fitness of one setting on the refinement episodes and those that the benchmark makes up."""
+        groups = self._bench.options.practice()
+        found, reason = self._fitness(program, lambda kernel: _mean_crps(kernel, groups))
         self._keep(draft, [Trial("refinement", _declared(program), found, reason)])
         return Tuned(program, found, 1, reason)
 
@@ -309,7 +310,7 @@ class Session:
         kernel = None
         try:
             kernel = interpret(program, resolve=self._relatives.__getitem__)
-            values, _ = refine(kernel, program.space, stacked(self._bench.options.refinement()), steps)
+            values, _ = refine(kernel, program.space, self._bench.options.practice(), steps)
         except KernautError as error:
             self._keep(draft, [Trial("gradient", _declared(program), None, error.message)])
             return Tuned(program, None, 1, error.message)
@@ -352,8 +353,8 @@ class Session:
 
 
 @torch.no_grad()
-def _mean_crps(kernel: KernautKernel, setting: Any) -> float:
-    return float(mean_query_crps(kernel, stacked(setting)))
+def _mean_crps(kernel: KernautKernel, groups: Sequence[Group]) -> float:
+    return float(mean_query_crps(kernel, groups))
 
 
 def _declared(program: KernelProgram) -> dict[str, Any]:

@@ -14,11 +14,12 @@ import numpy as np
 
 from kernaut.digest import FrozenMapping, freeze, thaw
 from kernaut.episodes.benchmark import Benchmark
+from kernaut.episodes.registry import benchmark_named
 from kernaut.errors import InputError
 from kernaut.evaluation.evaluate import Evaluation, Setting, evaluate_all
 from kernaut.evaluation.references import family_winners, references_of
 from kernaut.evaluation.subject import Subject
-from kernaut.fitting.prefixes import Group
+from kernaut.fitting.prefixes import Group, stack_episodes
 from kernaut.sandbox.limits import Limits
 from kernaut.sandbox.pool import SandboxPool, default_pool
 from kernaut.search.novelty import Fingerprint, fingerprint
@@ -91,6 +92,10 @@ class SearchOptions:
         count = min(made.refinement_episodes, made.most_per_family)
         return Setting(self.benchmark, "train", count, self.benchmark_options, tuning=True)
 
+    def practice(self) -> tuple[Group, ...]:
+        """The refinement episodes, and with them those that the benchmark makes up: what gradient steps lower and drafts are compared by."""
+        return (*stacked(self.refinement()), *_rehearsals(self.benchmark, self.benchmark_options))
+
     def pool(self) -> SandboxPool:
         """This process's pool with the search's limits."""
         return default_pool(self.limits)
@@ -107,6 +112,7 @@ class SearchOptions:
             "elite_score": self.elite_score,
             "benchmark_options": thaw(self.benchmark_options),
             "refinement_episodes": self.refinement().per_family,
+            **({"rehearsals": made_up} if (made_up := len(self.made().rehearsals())) else {}),
             "search_steps": SEARCH_STEPS,
             "search_candidates": SEARCH_CANDIDATES,
             "limits": asdict(self.limits),
@@ -165,3 +171,8 @@ def _fingerprints(references: list[Subject]) -> list[tuple[str, np.ndarray]]:
 def stacked(setting: Setting) -> tuple[Group, ...]:
     """The stacked episodes of a setting, kept in this process."""
     return setting.episodes()
+
+
+@lru_cache(maxsize=4)
+def _rehearsals(benchmark: str, options: Mapping[str, Any]) -> tuple[Group, ...]:
+    return tuple(stack_episodes(benchmark_named(benchmark, **thaw(options)).rehearsals()))
