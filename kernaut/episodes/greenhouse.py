@@ -21,8 +21,8 @@ from kernaut.episodes.coordinate import Axis, Coordinate
 from kernaut.episodes.episode import Episode, episode_seed, require_split, standardization
 from kernaut.episodes.records import MonthlyRecord, load_record
 from kernaut.errors import InputError
-from kernaut.seeds import generator, stable_seed
 from kernaut.plugins import bundled
+from kernaut.seeds import generator, stable_seed
 
 SEEN = ("co2", "ch4", "n2o")
 UNSEEN = ("sf6", "cfc12", "cfc11")
