@@ -45,6 +45,26 @@ def test_an_integrated_wiener_process_in_closed_form(features: Features) -> None
     np.testing.assert_allclose(covariances(features, "wandering_slope", weight=1.0), s**2 * (3 * t - s) / 6, atol=1e-4)
 
 
+def test_a_gentle_slope_is_an_integrated_process_whose_bends_are_rounded(features: Features) -> None:
+    knots = (np.arange(20_000) + 0.5) / 20_000 * 1.4 - 0.2
+    since = np.subtract.outer(TIMES, knots)
+    expected = {r: r * np.logaddexp(0.0, since / r) if r > 0.01 else np.maximum(since, 0.0) for r in (0.004, 0.03)}
+    for rounding, ramps in expected.items():
+        np.testing.assert_allclose(
+            covariances(features, "gentle_slope", weight=1.5, rounding=rounding),
+            1.5**2 * 1.4 * ramps @ ramps.T / len(knots),
+            rtol=5e-3,
+        )
+
+
+def test_a_bank_of_periods_has_a_power_law_spectrum(features: Features) -> None:
+    lags = np.subtract.outer(TIMES, TIMES)
+    frequencies = np.geomspace(0.125, 9.0, 32)
+    waves = [f ** (1.0 - 2.0 * 1.6) * np.cos(2 * np.pi * f * lags) * np.log(72.0) / 16.0 for f in frequencies]
+    found = covariances(features, "period_bank", weight=0.7, decay=1.6, fastest=9.0)
+    np.testing.assert_allclose(found, 0.7**2 * np.sum(waves, axis=0), rtol=1e-9)
+
+
 def test_level_and_line(features: Features) -> None:
     np.testing.assert_allclose(features("level_trend", [0.8], weight=2.0, slope=3.0), [2.0, 3.0 * 0.3 * np.sqrt(12)])
 

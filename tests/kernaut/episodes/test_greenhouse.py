@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernaut.episodes.greenhouse import SEEN, UNSEEN, GreenhouseGases
+from kernaut.episodes.greenhouse import MADE_UP, MADE_UP_MONTHS, MADE_UP_WINDOWS, SEEN, UNSEEN, GreenhouseGases
 from kernaut.episodes.records import format_record, write_records
 from kernaut.errors import InputError
+from kernaut.fitting.prefixes import stack_episodes
 
 GASES = GreenhouseGases()
 
@@ -71,3 +72,17 @@ def test_options_out_of_range_and_what_the_report_says() -> None:
     assert "may share months" in options["overlap"]
     assert len(options["records"]) == 6
     assert GASES.digest() != GreenhouseGases(horizon=24).digest()
+
+
+def test_rehearsals_are_windows_of_made_up_gases_and_open_no_record(tmp_path: Path) -> None:
+    found = GreenhouseGases(data=str(tmp_path)).rehearsals()
+    assert len(found) == MADE_UP * MADE_UP_WINDOWS
+    assert len({episode.family for episode in found}) == MADE_UP
+    assert len({episode.seed for episode in found}) == len(found)
+    assert {len(e.query_targets) for e in found} == {48}
+    assert min(len(e.fit_targets) for e in found) >= 216
+    assert {e.tags["direction"] for e in found} == {"forward", "reversed"}
+    assert len(stack_episodes(found)) == len(MADE_UP_MONTHS)
+    again = GASES.rehearsals()
+    np.testing.assert_array_equal(found[-1].fit_targets, again[-1].fit_targets)
+    assert {len(e.query_targets) for e in GreenhouseGases(horizon=120).rehearsals()} == {120}
