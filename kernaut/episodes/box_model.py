@@ -1,7 +1,8 @@
 """Records of gases that do not exist: one well-mixed box, emissions that grow and may be cut, and decay.
 
 A search that has seen three gases with a biosphere knows nothing of gases that industry makes and stops making.  These records say what any such gas does,
-``x' = e - x / lifetime``, and nothing of a particular one: lifetime, growth, turning point and remainder are drawn from wide ranges that hold for all of them.
+``x' = e - x / lifetime``, and nothing of a particular one: lifetime, growth, turning point and remainder are drawn from wide ranges that hold for all of them, and so
+are a year, swings of a few years and errors, which may be strong or too small to see.
 They are for tuning alone; nothing is ever reported on them.
 
 Mass balance of one box: Jacob (1999), Introduction to Atmospheric Chemistry, chapter 3.
@@ -28,8 +29,13 @@ REMAINDER = (0.0, 0.4)
 WOBBLE = 0.1
 """Standard deviation of log emissions about their course, over five years."""
 _FIVE_YEARS = 61
-ERROR = 0.001
-"""Of a monthly mean, as a share of the record's standard deviation."""
+YEAR = (0.001, 0.1)
+"""Height of the yearly wave, as a share of the record's standard deviation; log-uniform, like those that follow."""
+SWINGS = (0.001, 0.05)
+"""The same of six waves of one and a half to six years together."""
+ERROR = (0.0003, 0.02)
+"""The same of the error of a monthly mean."""
+_SWINGS = 6
 
 
 def made_up_record(rng: np.random.Generator, months: int) -> Array:
@@ -42,7 +48,7 @@ def made_up_record(rng: np.random.Generator, months: int) -> Array:
     Returns:
         ``T`` monthly means in arbitrary units.
     """
-    lifetime = 12.0 * np.exp(rng.uniform(*np.log(LIFETIME)))
+    lifetime = 12.0 * _log_uniform(rng, LIFETIME)
     growth = rng.uniform(*GROWTH) / 12.0
     turn = rng.uniform(*TURN) * months
     cut = 12.0 * rng.uniform(*CUT)
@@ -57,4 +63,12 @@ def made_up_record(rng: np.random.Generator, months: int) -> Array:
         level += emitted - level / lifetime
         levels[place] = level
     values = levels[SPIN_UP:]
-    return np.asarray(values + rng.normal(0.0, ERROR * values.std(), months))
+    year, swings, error = (_log_uniform(rng, height) for height in (YEAR, SWINGS, ERROR))
+    periods = np.concatenate([[1.0], rng.uniform(1.5, 6.0, _SWINGS)])
+    heights = np.concatenate([[year], np.full(_SWINGS, swings / np.sqrt(_SWINGS))])
+    angles = 2.0 * np.pi * (time[SPIN_UP:, None] / (12.0 * periods) + rng.uniform(size=len(periods)))
+    return np.asarray(values + values.std() * (np.cos(angles) @ heights + error * rng.normal(size=months)))
+
+
+def _log_uniform(rng: np.random.Generator, bounds: tuple[float, float]) -> float:
+    return float(np.exp(rng.uniform(*np.log(bounds))))
