@@ -3,9 +3,9 @@
 A year is 0.02 to 0.04 of a record, so annual blocks are bands of frequencies from which the data chooses.  Every block works in any dimension (coordinates are taken
 one by one) and clamps its inputs a little beyond [0, 1], where all forecasts lie.
 
-Ranges are narrow where few records would mislead.  Slopes may change at least as fast as those of a one-box model of a long-lived gas whose emissions grow, are cut within a few years, and leave it to decay (x' = e - x / tau);
-wiggles that are neither yearly nor trend stay small, since a kernel that follows them doubts the slope.  A tuned kernel without such floors fits the wiggles of the
-gases it has seen and is over-confident where another one turns.
+Amplitude is one number for a whole kernel.  A year or a short memory that a smooth record does not show makes its trend look small and its forecast sure, so trends come in a
+low-pass kind as well (rounded slopes, a bank of long periods), which cannot follow a year and may leave it to the noise.  Ranges are wide: what keeps a tuned kernel from being
+over-confident where a gas turns is that it is tuned on made-up gases too (:mod:`kernaut.episodes.box_model`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def gentle_slope(x, weight, rounding):
     ),
     Block(
         "period_bank",
-        "bank",
+        "periods",
         (_weight(0.3, 0.02, 3.0), Slot("decay", 2.0, 1.2, 3.0), Slot("fastest", 10.0, 4.0, 20.0)),
         '''
 def period_bank(x, weight, decay, fastest):
