@@ -121,6 +121,5 @@ def test_an_interruption_says_how_it_goes_on(tmp_path: Path, number: signal.Sign
     assert result.returncode == 130, result.stderr
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
-    assert line.startswith(
-        f"interrupted; resume with: kernaut meta-run --archive {archive} --run-id bbo-seed-11 --iterations 2"
-    )
+    assert line.startswith("interrupted; resume with: kernaut meta-run ")
+    assert f"--archive {archive} --run-id bbo-seed-11 --iterations 2" in line
