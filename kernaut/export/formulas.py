@@ -160,13 +160,13 @@ def state_space(
     power = one = xp.eye(len(left), dtype=xp.float64)
     for order in range(24, 0, -1):
         power = one + move @ power / order
-    rows, gone, reach = array_like(left, x)[:, None], False, 0.0 if 0 in steps.shape else float(steps.max())
+    rows, gone, reach = array_like(left, x)[:, None], False, 0.0 if 0 in steps.shape else steps.max().item()
     while rows.shape[-1] <= reach + 1.0 and not gone:
         if rows.shape[-1] >= 2**18:
             raise ValueError("Expected fast and slow states closer together, or inputs in another unit.")
         rows = joined(rows, power.T @ rows)
         power = power @ power
-        gone = float(xp.abs(power).max()) < 1e-20
+        gone = xp.abs(power).max().item() < 1e-20
     rows = joined(rows, 0.0 * rows[:, :1]) if gone else rows
     column, pieces = array_like(right, x), []
     for order in range(1, 17):

@@ -24,6 +24,8 @@ from kernaut.errors import FitError, InputError
 from kernaut.fitting.embedding import Embedding
 from kernaut.fitting.likelihood import LikelihoodFit, LikelihoodGroup, fit_likelihood, row_loss
 from kernaut.kernels.adapters import as_kernel, finite_matrix
+from kernaut.kernels.coregionalized import NEAR
+from kernaut.kernels.inspection import task_columns
 from kernaut.kernels.kernel import KernautKernel
 from kernaut.program.program import KernelProgram
 
@@ -139,12 +141,31 @@ def fit(program: KernelProgram | KernautKernel, X: Any, y: Any, *, tune: bool = 
     scale = InputScale.of(inputs)
     mean, deviation = target_scale(targets)
     points, standard = scale.apply(inputs), (targets - mean) / deviation
+    for place, values in task_columns(kernel, inputs.shape[1]).items():
+        _require_tasks(inputs[:, place], points[:, place], values, place)
     if tune:
         _tune(kernel, points, standard)
     with torch.no_grad():
         embedding = kernel.embed(torch.from_numpy(points))
         found = fit_likelihood(kernel.cross(embedding, embedding).numpy(), standard)
     return FittedKernel(kernel, scale, mean, deviation, found, embedding)
+
+
+def _require_tasks(column: Array, scaled: Array, values: tuple[float, ...], place: int) -> None:
+    """Check that a column of tasks, brought to [0, 1], holds every task of the program: without one, others would be taken for it."""
+    gaps = np.abs(scaled[:, None] - np.array(values))
+    if (gaps.min(0) <= NEAR).all() and (gaps.min(1) <= NEAR).all():
+        return
+    had, became = np.unique(column), np.unique(scaled)
+    raise InputError(
+        f"Expected column {place} to name the program's {len(values)} tasks, all of them, once it is brought to [0, 1]: {_listed(values)}. "
+        f"Got {_listed(had)}, which become {_listed(became)}.",
+        hint="Give the program task_values on that scale, such as [0, 0.5, 1] for tasks 0, 1 and 2, and rows of every task.",
+    )
+
+
+def _listed(numbers: Any) -> str:
+    return ", ".join(f"{number:g}" for number in numbers[:8]) + (", ..." if len(numbers) > 8 else "")
 
 
 def _tune(kernel: KernautKernel, points: Array, targets: Array) -> None:

@@ -115,7 +115,7 @@ class CoregionalizedForm(Wrapper):
             listed = ", ".join(f"{value:g}" for value in self.values[:8]) + (", ..." if len(self.values) > 8 else "")
             raise InputError(
                 f"Expected column {place} to name one of {len(self.values)} tasks: {listed}. Got {float(given[wrong][0]):g}.",
-                hint="Set task_column to the column of tasks, and task_values to what it holds for each.",
+                hint="Set task_column to the column of tasks, and task_values to what it holds for each; a table's columns are first brought to [0, 1].",
             )
         return task.to(x.dtype), torch.cat([x[..., :place], x[..., place + 1 :]], dim=-1)
 

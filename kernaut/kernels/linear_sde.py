@@ -119,7 +119,13 @@ def _coordinates(feedback: np.ndarray, noise: np.ndarray) -> tuple[Tensor, Tenso
     balanced, (scales, _) = matrix_balance(feedback, permute=False, separate=True)
     eigenvalues = np.linalg.eigvals(balanced)
     slowest, size = float(eigenvalues.real.max()), float(np.abs(eigenvalues).max())
-    if not slowest < -MARGIN * size:
+    if -MARGIN * size <= slowest < 0.0:
+        raise SandboxFailure(
+            "failed",
+            f"Expected eigenvalues of F within a factor of {1 / MARGIN:.0e} of each other. Got a real part of {slowest:.3g} beside a modulus of {size:.3g}.",
+            hint="Write slow and fast parts as programs of their own, or measure inputs in another unit.",
+        )
+    if not slowest < 0.0:
         raise SandboxFailure(
             "failed",
             f"Expected a stable F, whose eigenvalues have negative real parts. Got one of {slowest:.3g} (the largest modulus is {size:.3g}).",

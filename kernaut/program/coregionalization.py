@@ -80,5 +80,9 @@ def coregionalization(record: Any, reader: NumberReader, resolve: Resolve | None
         diagonal = reader.array(record["diagonal"], "diagonal", DIAGONAL)
         if diagonal.shape != loadings.shape[:1]:
             raise ProgramRefused(f"Expected {loadings.shape[0]} entries of diagonal. Got {diagonal.shape[0]}.")
+    if not any(loadings.values) and (diagonal is None or not any(diagonal.values)):
+        raise ProgramRefused(
+            "Expected factor and diagonal that are not all 0. Got a covariance of tasks that vanishes."
+        )
     child = closure_node(record["kernel"], reader=reader, resolve=resolve, path="kernel")
     return Coregionalization(loadings, diagonal, child)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernaut.archive.store import Archive
 from kernaut.episodes.episode import Episode
-from kernaut.episodes.table import Table
+from kernaut.episodes.table import Array, Table
 from kernaut.errors import InputError
 from kernaut.evaluation.references import fixed_grid
 from kernaut.evaluation.subject import Subject, program_subject
@@ -40,8 +40,21 @@ def table_episode(table: Table, seed: int = 0) -> Episode:
         places = np.sort(rng.choice(places, MOST_ROWS, replace=False))
     targets = table.standardized_targets()[places]
     inputs = table.unit_inputs()[places]
-    queries = rng.uniform(size=(QUERIES, inputs.shape[1]))
+    queries = _at_levels(rng.uniform(size=(QUERIES, inputs.shape[1])), inputs)
     return Episode("table", "table", "test", "table", seed, inputs, targets, queries, np.zeros(QUERIES))
+
+
+def _at_levels(queries: Array, inputs: Array) -> Array:
+    """Points of the unit cube, those columns moved to levels of the table that have levels: at least two rows for each number, on average.
+
+    Tasks and settings have; a kernel over tasks has no value between them.
+    """
+    queries = queries.copy()
+    for place, column in enumerate(inputs.T):
+        levels = np.unique(column)
+        if 2 * len(levels) <= len(column):
+            queries[:, place] = levels[(queries[:, place] * len(levels)).astype(np.int64)]
+    return queries
 
 
 def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict[str, Any]:
@@ -98,7 +111,7 @@ def advise(archive: Archive, table: Table, rule: Rule, *, seed: int = 0) -> dict
         "cleaning": table.cleaning.to_json(),
         "rule": rule.to_json(),
         "all_flagged": bool(flags.all()),
-        "in_words": _summary(rows, columns, len(episode.fit_targets), bool(flags.all())),
+        "in_words": _summary(rows, columns, len(episode.fit_targets), bool(flags.all()), left_out["not_fitted"]),
         "recommended": rows[0],
         "columns": columns,
         "kernels": rows,
@@ -135,12 +148,18 @@ def _chosen(subjects: Sequence[Subject], fits: EpisodeFits) -> tuple[list[int], 
 
 
 def _summary(
-    rows: Sequence[Mapping[str, Any]], columns: Sequence[Mapping[str, Any]], used: int, all_flagged: bool
+    rows: Sequence[Mapping[str, Any]],
+    columns: Sequence[Mapping[str, Any]],
+    used: int,
+    all_flagged: bool,
+    not_fitted: Sequence[str],
 ) -> str:
     """What to do, in a few sentences."""
     best, own = rows[0], [row for row in rows if row["origin"] != "reference"]
     trusted = sum(bool(row["trusted"]) for row in rows)
     words = f"{trusted} of {len(rows)} kernels are trusted, {sum(bool(row['trusted']) for row in own)} of the archive's {len(own)}."
+    if not_fitted:
+        words += f" {len(not_fitted)} could not be fitted to this table: {', '.join(not_fitted[:5])}{', ...' if len(not_fitted) > 5 else ''}."
     if all_flagged:
         words += " None is, so that all are weighed as if none had been flagged: look for further kernels."
     words += f" The largest weight in the mixture, {best['weight']:.2f}, has {best['name']}, "

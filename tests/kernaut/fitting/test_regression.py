@@ -17,6 +17,12 @@ def transform_point(x, parameters):
     return x * torch.exp(parameters["stretch"])
 """
 
+TASKS = """
+def coregionalization(parameters):
+    smooth = {"op": "base", "kind": "rbf", "lengthscale": 0.3}
+    return {"factor": [1.0, 0.5, -1.0], "diagonal": [0.1, 0.1, 0.1], "kernel": smooth}
+"""
+
 
 @pytest.fixture
 def data() -> tuple[np.ndarray, np.ndarray]:
@@ -97,3 +103,27 @@ def test_data_that_cannot_be_fitted(data: tuple[np.ndarray, np.ndarray]) -> None
         fitted.predict(X[:, :1])
     with pytest.raises(InputError, match="level between 0 and 1"):
         fitted.predict(X, level=95)
+
+
+@pytest.mark.parametrize(
+    ("sites", "values", "message"),
+    [
+        ((0, 1, 2), None, "0, 1, 2. Got 0, 1, 2, which become 0, 0.5, 1"),
+        ((0, 1), [0.0, 0.5, 1.0], "all of them.*0, 0.5, 1. Got 0, 1, which become 0, 1"),
+        ((3, 4, 5), [0.0, 0.5, 1.0], None),
+    ],
+)
+def test_rows_name_every_task_of_a_program(
+    sites: tuple[int, ...], values: list[float] | None, message: str | None, data: tuple[np.ndarray, np.ndarray]
+) -> None:
+    X = np.column_stack([data[0][:, 0], np.resize(sites, 60)])
+    program = KernelProgram("sites", "coregionalized", TASKS, {} if values is None else {"task_values": values})
+    if message is not None:
+        with pytest.raises(InputError, match=message):
+            fit(program, X, data[1])
+        return
+    fitted = fit(program, X, data[1])
+    assert np.isfinite(fitted.predict(X[:3]).mean).all()
+    with pytest.raises(InputError, match="Got 5") as caught:
+        fitted.predict([[11.0, 13.0]])
+    assert "brought to [0, 1]" in str(caught.value.hint)

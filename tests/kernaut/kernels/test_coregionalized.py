@@ -156,6 +156,7 @@ def test_points_without_the_task_column_are_an_error(pool: SandboxPool) -> None:
         ("{'factor': [1.0, 2.0], 'diagonal': [0.1], 'kernel': smooth}", "Expected 2 entries of diagonal. Got 1"),
         ("{'factor': [1.0, 2.0], 'diagonal': [0.1, -0.1], 'kernel': smooth}", r"diagonal\[1\]\. Got -0\.1"),
         ("{'factor': [1.0, 2.0], 'kernel': {'op': 'base', 'kind': 'rbfs'}}", r"kernel\.kind of linear, .*Got 'rbfs'"),
+        ("{'factor': [0.0, 0.0], 'diagonal': [0.0, 0.0], 'kernel': smooth}", "not all 0"),
         ("{'factor': [1.0, 2.0], 'kernel': {'op': 'sum', 'children': [smooth]}}", r"kernel\.children"),
     ],
 )

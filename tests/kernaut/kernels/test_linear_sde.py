@@ -110,6 +110,12 @@ def test_far_lags_are_uncorrelated_and_near_ones_asked_again_are_the_same() -> N
         ([[0.0, 1.0], [-4.0, 0.0]], [[0.0], [1.0]], [1.0, 0.0], "Expected a stable F"),
         ([[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]], [1.0, 0.0], "Expected a stable F"),
         ([[0.0]], [[1.0]], [1.0], "Expected a stable F"),
+        (
+            [[-1e9, 0.0], [0.0, -1e-3]],
+            [[1.0], [1.0]],
+            [1.0, 1.0],
+            r"within a factor of 1e\+10 of each other\. Got a real part of -0\.001 beside a modulus of 1e\+09",
+        ),
         ([[-1.0]], [[0.0]], [1.0], "Expected an L that does not vanish"),
         ([[-1.0, 0.0], [0.0, -2.0]], [[1.0], [0.0]], [0.0, 1.0], "Expected noise that reaches what is observed"),
         ([[-1.0]], [[1.0]], [0.0], "Expected noise that reaches what is observed"),
